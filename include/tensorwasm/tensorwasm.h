@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TENSORWASM_H
+#define TENSORWASM_H
+
+/* TensorWasm for embedders.
+ *
+ * Life of things: an engine outlives its modules and kernel caches; a module outlives nothing (instances keep what
+ * they need of it); free in any order after that. Handles are opaque. An engine, a module and a kernel cache may be used
+ * from any thread at once; an instance from one thread at a time, but for tw_instance_terminate.
+ *
+ * Option structs start with `size`: set it with the TW_…_INIT macro, then set fields by name. A library newer than the
+ * program fills what the program doesn't know with defaults.
+ *
+ * A failed call returns a tw_status other than TW_OK, writes *error where one is passed (NULL is fine), and leaves its
+ * outputs untouched. Strings are UTF-8. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tensorwasm/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TW_ABI_VERSION 1
+/* The version that the library was built with; differs from TW_ABI_VERSION when header and library don't match. */
+uint32_t tw_abi_version(void);
+/* "0.1.0"; static. */
+const char *tw_version(void);
+
+typedef struct tw_engine tw_engine;
+typedef struct tw_module tw_module;
+typedef struct tw_instance tw_instance;
+typedef struct tw_kernel_cache tw_kernel_cache;
+typedef uint64_t tw_tenant_id;
+
+/* ---- values ---- */
+
+typedef enum tw_val_kind { TW_VAL_I32, TW_VAL_I64, TW_VAL_F32, TW_VAL_F64, TW_VAL_V128, TW_VAL_FUNCREF } tw_val_kind;
+typedef struct tw_val {
+    tw_val_kind kind;
+    union { int32_t i32; int64_t i64; float f32; double f64; uint8_t v128[16]; } of;
+} tw_val;
+
+/* ---- engine ---- */
+
+typedef enum tw_offload {
+    TW_OFFLOAD_OFF,   /* the library's default: every body runs as it came */
+    TW_OFFLOAD_AUTO,  /* kernels where they pay */
+    TW_OFFLOAD_FORCE, /* kernels wherever they are right: skips the profit test */
+} tw_offload;
+
+/* Who answers a region's stub. The last two exist for conformance tests. */
+typedef enum tw_dispatcher { TW_DISPATCHER_REAL, TW_DISPATCHER_ECHO, TW_DISPATCHER_TRAP } tw_dispatcher;
+
+typedef struct tw_detector {
+    double v128_ratio_threshold; /* a function is nominated when v128 instructions make at least this part of it; 0.8 */
+    uint64_t min_trip_count;     /* and its loops run at least this often (128 when nothing better is known); 64 */
+} tw_detector;
+
+typedef struct tw_engine_options {
+    size_t size;
+    tw_offload offload;
+    tw_dispatcher dispatcher;
+    tw_detector detector;
+    bool canonical_nan;       /* NaNs made by arithmetic have one bit pattern, in engine and kernels */
+    uint32_t threads;         /* for kernels; 0 = as many as the process may use */
+    uint64_t max_memory;      /* bytes of linear memory an instance may have; default 4 GiB */
+    uint32_t max_table;       /* elements; default 10,000,000 */
+    size_t max_stack;         /* bytes of wasm stack; default 1 MiB */
+    size_t max_module;        /* bytes of a module; default 256 MiB */
+    const char *worker_path;  /* the compile worker; NULL = the installed one, or the one beside the library */
+    uint32_t worker_limit_ms; /* wall clock of one compilation; default 10,000 */
+} tw_engine_options;
+#define TW_ENGINE_OPTIONS_INIT                                                                     \
+    {.size = sizeof(tw_engine_options), .detector = {0.8, 64}, .max_memory = UINT64_C(1) << 32,    \
+     .max_table = 10000000, .max_stack = 1 << 20, .max_module = 256 << 20, .worker_limit_ms = 10000}
+
+/* options NULL = defaults. One engine a process: a second gives TW_BUSY until the first is freed. */
+tw_status tw_engine_new(const tw_engine_options *options, tw_engine **out, tw_error *error);
+void tw_engine_free(tw_engine *engine);
+
+/* ---- kernel caches ---- */
+
+typedef struct tw_kernel_cache_options {
+    size_t size;
+    const char *directory; /* NULL = memory only; made 0700 when missing; refused when others may write to it */
+    size_t max_bytes;      /* of kernels kept in memory; default 256 MiB */
+} tw_kernel_cache_options;
+#define TW_KERNEL_CACHE_OPTIONS_INIT {.size = sizeof(tw_kernel_cache_options), .max_bytes = 256 << 20}
+
+typedef struct tw_kernel_cache_stats {
+    uint64_t entries;   /* accepted regions, with or without code yet */
+    uint64_t kernels;   /* compiled kernels in memory */
+    uint64_t bytes;     /* of their code */
+    uint64_t hits, misses, disk_hits, disk_rejected; /* since creation */
+} tw_kernel_cache_stats;
+
+tw_status tw_kernel_cache_new(tw_engine *engine, const tw_kernel_cache_options *options, tw_kernel_cache **out,
+                              tw_error *error);
+/* Instances that use it keep it alive. */
+void tw_kernel_cache_free(tw_kernel_cache *cache);
+/* Entries of one tenant. */
+uint64_t tw_kernel_cache_size(const tw_kernel_cache *cache, tw_tenant_id tenant);
+/* No entry of any tenant. */
+bool tw_kernel_cache_is_empty(const tw_kernel_cache *cache);
+void tw_kernel_cache_get_stats(const tw_kernel_cache *cache, tw_kernel_cache_stats *out);
+
+/* ---- modules ---- */
+
+/* Decodes, validates and (lazily) analyses; nothing of the bytes is kept by reference. Text format is accepted too
+ * when the bytes begin with neither "\0asm" nor anything else binary. */
+tw_status tw_module_new(tw_engine *engine, const uint8_t *bytes, size_t size, tw_module **out, tw_error *error);
+/* Only says whether the module is valid here. */
+tw_status tw_module_validate(tw_engine *engine, const uint8_t *bytes, size_t size, tw_error *error);
+void tw_module_free(tw_module *module);
+
+typedef enum tw_extern { TW_EXPORT_FUNC, TW_EXPORT_TABLE, TW_EXPORT_MEMORY, TW_EXPORT_GLOBAL } tw_extern;
+size_t tw_module_export_count(const tw_module *module);
+/* *name is valid as long as the module and NUL-terminated. */
+tw_status tw_module_export(const tw_module *module, size_t index, const char **name, tw_extern *kind);
+/* Parameter and result kinds of an exported function; arrays valid as long as the module. */
+tw_status tw_module_func_type(const tw_module *module, const char *name, const tw_val_kind **params, size_t *param_count,
+                              const tw_val_kind **results, size_t *result_count, tw_error *error);
+
+/* ---- host functions ---- */
+
+typedef struct tw_host_call tw_host_call;
+/* The calling instance's memory 0, valid until the callback returns or the memory grows. NULL without one. */
+uint8_t *tw_host_memory(tw_host_call *call, size_t *size);
+/* Returns TW_OK with results written, or fails: the guest traps and the caller of the export gets this status and error. */
+typedef tw_status (*tw_host_func)(void *context, tw_host_call *call, const tw_val *args, tw_val *results, tw_error *error);
+
+typedef struct tw_import_func {
+    const char *module, *name;
+    const tw_val_kind *params;  size_t param_count;  /* v128 and funcref can't cross */
+    const tw_val_kind *results; size_t result_count;
+    tw_host_func call;
+    void *context;
+} tw_import_func;
+
+/* ---- WASI preview 1 ---- */
+
+typedef struct tw_wasi_dir { const char *host, *guest; } tw_wasi_dir;
+typedef struct tw_wasi_options {
+    size_t size;
+    const char *const *args; size_t arg_count;        /* with argv[0] */
+    const char *const *env;  size_t env_count;        /* "KEY=VALUE" */
+    const tw_wasi_dir *dirs; size_t dir_count;
+    bool inherit_stdin, inherit_stdout, inherit_stderr;
+    const uint8_t *stdin_bytes; size_t stdin_size;    /* when not inherited */
+    const char *stdout_path, *stderr_path;            /* when not inherited */
+} tw_wasi_options;
+#define TW_WASI_OPTIONS_INIT {.size = sizeof(tw_wasi_options)}
+
+/* ---- instances ---- */
+
+typedef struct tw_spawn_options {
+    size_t size;
+    tw_tenant_id tenant;
+    tw_kernel_cache *kernel_cache;        /* NULL = no offload for this instance, whatever the engine's setting */
+    const tw_import_func *imports; size_t import_count; /* need not outlive the call; their contexts must outlive the instance */
+    const tw_wasi_options *wasi;          /* NULL = no WASI */
+    uint64_t max_memory;                  /* 0 = the engine's */
+    uint64_t timeout_ns;                  /* for instantiation and each call; 0 = none */
+} tw_spawn_options;
+#define TW_SPAWN_OPTIONS_INIT {.size = sizeof(tw_spawn_options)}
+
+/* Instantiates: data, elements, start function. */
+tw_status tw_instance_spawn(tw_module *module, const tw_spawn_options *options, tw_instance **out, tw_error *error);
+/* Calls an export. The arrays must have the length of the export's type; argument kinds are checked.
+ * TW_TRAP, TW_EXIT (tw_instance_exit_code), TW_TIMEOUT, TW_TERMINATED and the errors of host functions come back here;
+ * error->message of a trap has its kind, function, offset in the user's module, and backtrace. */
+tw_status tw_instance_call(tw_instance *instance, const char *name, const tw_val *args, size_t arg_count, tw_val *results,
+                           size_t result_count, tw_error *error);
+/* Ends whatever the instance does, from any thread; later calls give TW_TERMINATED. A second time: TW_TERMINATED. */
+tw_status tw_instance_terminate(tw_instance *instance, tw_error *error);
+void tw_instance_free(tw_instance *instance);
+/* After TW_EXIT. */
+int32_t tw_instance_exit_code(const tw_instance *instance);
+/* An exported memory: base pointer (stable for the instance's life) and live size. Not while a call runs. */
+tw_status tw_instance_memory(tw_instance *instance, const char *name, uint8_t **base, size_t *size, tw_error *error);
+
+/* ---- seeing inside ---- */
+
+typedef enum tw_format { TW_FORMAT_TEXT, TW_FORMAT_JSON } tw_format;
+/* What became of each region in this instance so far. *text is malloc'd, free() it. */
+tw_status tw_instance_report(const tw_instance *instance, tw_format format, char **text, tw_error *error);
+/* Every loop of the module: name, place, depth, model or refusal. *text is malloc'd, free() it. */
+tw_status tw_module_inspect(const tw_module *module, tw_format format, char **text, tw_error *error);
+/* One region by name: "ir", "model", "plan", "schedule" or "llvm". *text is malloc'd, free() it. */
+tw_status tw_module_dump(const tw_module *module, const char *what, const char *region, char **text, tw_error *error);
+/* What a refusal means and what to change; NULL when there is no such refusal. Static. */
+const char *tw_refusal_explain(const char *refusal);
+/* What this machine offers. *text is malloc'd, free() it. */
+tw_status tw_doctor(tw_format format, char **text, tw_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Looks what the build, the demo and the tests need. As root installs what is missing with apt;
+# otherwise prints the one line that would, and stops.
+set -eu
+
+packages="cmake ninja-build gcc g++ make pkg-config git ca-certificates
+clang-19 lld-19 llvm-19-dev libclang-rt-19-dev wasi-libc libclang-rt-19-dev-wasm32 wabt
+libisl-dev libsodium-dev libzstd-dev libjansson-dev libcmocka-dev python3"
+
+# Wasmtime's crates want rustc 1.95 or newer: rustup's if it is there, else Debian's.
+rust_is_new_enough() {
+    PATH="$HOME/.cargo/bin:$PATH" rustc --version 2>/dev/null |
+        awk '{ split($2, v, "."); exit !(v[1] > 1 || (v[1] == 1 && v[2] >= 95)) }'
+}
+rust_is_new_enough || packages="$packages rustc-web cargo-web"
+
+missing=
+for package in $packages; do
+    state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$state" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+    echo "deps: installing$missing"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -q
+    # shellcheck disable=SC2086
+    apt-get install -q -y --no-install-recommends $missing
+else
+    echo "These packages are missing. Install them and run make again:" >&2
+    echo "  sudo apt-get install -y --no-install-recommends$missing" >&2
+    exit 1
+fi
