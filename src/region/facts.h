@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_REGION_FACTS_H
+#define TW_REGION_FACTS_H
+
+/* What dispatch found out from the numbers, as far as a kernel may rely on it: the assumptions of a variant. A kernel is
+ * compiled for one model and one set of facts and may be used whenever a dispatch establishes the same set. */
+
+#include "region/model.h"
+
+typedef enum tw_stride { TW_STRIDE_ANY, TW_STRIDE_ZERO, TW_STRIDE_UNIT } tw_stride; /* unit: the access's width */
+
+typedef struct tw_facts {
+    /* by loop */
+    bool parallel[TW_MODEL_MAX_LOOPS];  /* no dependence between its iterations, for equal outer counters */
+    bool dead[TW_MODEL_MAX_LOOPS];      /* never has a trip */
+    bool varying[TW_MODEL_MAX_LOOPS];   /* its trip count depends on outer counters */
+    uint64_t trips[TW_MODEL_MAX_LOOPS]; /* a hint for cost only, rounded to a power of two: no assumption */
+    /* by access and depth of the enclosing loop */
+    uint8_t stride[TW_MODEL_MAX_ACCESSES][TW_MODEL_MAX_DEPTH]; /* tw_stride */
+    /* accesses of different groups never touch a common byte (reads among themselves aside) */
+    uint8_t group[TW_MODEL_MAX_ACCESSES];
+    bool canonical_nan;
+} tw_facts;
+
+/* "fact …" lines after the model's text; together they are the request to the compile worker and the cache key. */
+void tw_facts_print(const tw_model *model, const tw_facts *facts, tw_bytes *out);
+tw_status tw_facts_parse(const tw_model *model, const char *text, size_t size, tw_facts *out, tw_error *error);
+
+/* Where a kernel finds its numbers: `args` is an array of 64-bit words laid out from the model alone. */
+typedef struct tw_layout {
+    uint32_t trips[TW_MODEL_MAX_LOOPS];      /* t0, then one coefficient for each enclosing loop, outermost first; an int64 each */
+    uint32_t access[TW_MODEL_MAX_ACCESSES];  /* base (int64, bytes from the memory's start), then a stride for each enclosing loop */
+    uint32_t *affine;                        /* by affine: c0, then a coefficient for each enclosing loop (wrapped to its bits) */
+    uint32_t *symbol;                        /* by symbol: raw bits */
+    uint32_t count;                          /* words in all */
+} tw_layout;
+/* Arrays come from `arena`. False when out of memory. */
+bool tw_layout_make(const tw_model *model, tw_arena *arena, tw_layout *out);
+
+#endif
