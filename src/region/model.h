@@ -77,7 +77,7 @@ typedef struct tw_affine {
     uint32_t coef[TW_MODEL_MAX_DEPTH];     /* by depth of the enclosing loop: expr without counters, or TW_NONE = 0 */
 } tw_affine;
 
-typedef struct tw_access {
+typedef struct tw_model_access {
     uint16_t op;       /* tw_op of kind LOAD or STORE */
     uint8_t width;     /* bytes touched */
     bool is_store;
@@ -86,7 +86,7 @@ typedef struct tw_access {
     uint32_t address;  /* affine of 32 bits; the effective address is (affine mod 2^32) + offset */
     uint64_t offset;
     uint64_t place;    /* module offset of the instruction, for reports; TW_NO_OFFSET when unknown */
-} tw_access;
+} tw_model_access;
 
 typedef enum tw_value_kind {
     TW_VALUE_CONST,   /* bits */
@@ -124,7 +124,7 @@ typedef struct tw_item {
     uint32_t index, value, guard;
 } tw_item;
 
-typedef struct tw_loop {
+typedef struct tw_model_loop {
     uint32_t parent;      /* TW_NONE for the outermost (loop 0); parents have lower numbers */
     uint32_t depth;       /* 0 for loop 0 */
     bool is_if;           /* at most one trip, no counter in use */
@@ -132,7 +132,7 @@ typedef struct tw_loop {
     tw_item *items;       /* in the order of the original code */
     uint32_t item_count, item_capacity;
     uint64_t place;       /* module offset of the header; TW_NO_OFFSET when unknown or for an if */
-} tw_loop;
+} tw_model_loop;
 
 /* A predicate on numbers that makes the model true: `expr` ≠ 0 for all values of the counters it varies with, within
  * their loops' trips. */
@@ -168,10 +168,10 @@ typedef struct tw_model {
     tw_symbol *symbols;      uint32_t symbol_count, symbol_capacity;
     tw_expr_node *exprs;     uint32_t expr_count, expr_capacity;
     tw_affine *affines;      uint32_t affine_count, affine_capacity;
-    tw_access *accesses;     uint32_t access_count, access_capacity;
+    tw_model_access *accesses;     uint32_t access_count, access_capacity;
     tw_value_node *values;   uint32_t value_count, value_capacity;
     tw_carried *carried;     uint32_t carried_count, carried_capacity;
-    tw_loop *loops;          uint32_t loop_count, loop_capacity;
+    tw_model_loop *loops;          uint32_t loop_count, loop_capacity;
     tw_check *checks;        uint32_t check_count, check_capacity;
     tw_header *headers;      uint32_t header_count, header_capacity;
     tw_live_out *live_outs;  uint32_t live_out_count, live_out_capacity;
