@@ -69,6 +69,7 @@ typedef enum tw_segment_mode { TW_SEGMENT_ACTIVE, TW_SEGMENT_PASSIVE, TW_SEGMENT
 
 typedef struct tw_elem {
     tw_segment_mode mode;
+    uint8_t kind;          /* 0-7, as written: only the encoder cares */
     tw_type type;
     uint32_t table;
     tw_span offset;        /* constant expression without its end (active) */
@@ -79,6 +80,8 @@ typedef struct tw_elem {
 
 typedef struct tw_data {
     tw_segment_mode mode;
+    uint8_t kind;   /* 0-2, as written: only the encoder cares */
+    uint32_t memory;
     tw_span offset; /* constant expression without its end (active) */
     tw_span bytes;
 } tw_data;
@@ -115,6 +118,7 @@ typedef struct tw_module_data {
 typedef struct tw_wasm_limits {
     size_t module_bytes;     /* the whole file */
     uint32_t functions, types, imports, exports, globals, tables, segments;
+    uint32_t memories;       /* 1 for users' modules; rewritten ones may have a private second */
     uint32_t locals;         /* in one function */
     uint32_t nesting;        /* of blocks */
     uint32_t function_bytes; /* one body */
@@ -149,8 +153,8 @@ typedef struct tw_instr {
         uint32_t index;                                  /* label, func, local, global, table, data, elem, memory */
         struct { uint32_t type, table; } call_indirect;
         struct { uint32_t count; tw_span raw; } labels;  /* raw: count + 1 LEBs; read with tw_wasm_read_u32 */
-        struct { uint32_t align, lane; uint64_t offset; } mem;
-        struct { uint32_t first, second; } pair;         /* memory.init, table.init, *.copy */
+        struct { uint32_t align, lane; uint64_t offset; uint32_t memory; } mem; /* align: its logarithm */
+        struct { uint32_t first, second; } pair; /* as written: data memory, elem table; *.copy: destination source */
         struct { uint32_t count; tw_span raw; } types;   /* select t*: a byte each */
         int32_t i32;
         int64_t i64;

@@ -65,7 +65,7 @@ typedef enum tw_opkind {
 
 /* opcodes.def has a line an instruction:
  *   TW_OP(ID, "mnemonic", prefix, code, IMM, KIND, "operand types", "result types", access, FEATURE)
- * ID: TW_OP_<ID>, e.g. I32_ADD. prefix 0, 0xFC or 0xFD. Types are letters: i l f d v (i32 i64 f32 f64
+ * ID: TW_OP_<ID>, e.g. I32_ADD; IMM and KIND without TW_IMM_ and TW_KIND_. prefix 0, 0xFC or 0xFD. Types are letters: i l f d v (i32 i64 f32 f64
  * v128), r funcref; "*" where they depend on the immediate or the stack. access: bytes touched in
  * memory, 0 when none. FEATURE names the proposal: MVP, SIGN_EXT, SAT, BULK, REF, SIMD, RELAXED, TAIL. */
 typedef enum tw_op {
