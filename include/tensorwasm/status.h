@@ -50,10 +50,12 @@ typedef struct tw_error {
     char message[1024];/* NUL-terminated UTF-8, one sentence or more; what, where, what to do */
 } tw_error;
 
+#pragma GCC visibility push(default)
 /* "ok", "malformed", … ; static. */
 const char *tw_status_name(tw_status status);
 /* The sentence beside it in the table; static. */
 const char *tw_status_meaning(tw_status status);
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -23,6 +23,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 #define TW_ABI_VERSION 1
 /* The version that the library was built with; differs from TW_ABI_VERSION when header and library don't match. */
@@ -194,9 +195,12 @@ tw_status tw_module_inspect(const tw_module *module, tw_format format, char **te
 tw_status tw_module_dump(const tw_module *module, const char *what, const char *region, char **text, tw_error *error);
 /* What a refusal means and what to change; NULL when there is no such refusal. Static. */
 const char *tw_refusal_explain(const char *refusal);
+/* The name of each refusal, counted from 0; NULL past the last. Static. */
+const char *tw_refusal_listed(size_t index);
 /* What this machine offers. *text is malloc'd, free() it. */
 tw_status tw_doctor(tw_format format, char **text, tw_error *error);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_CLI_INVOKE_H
+#define TW_CLI_INVOKE_H
+
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "tensorwasm/tensorwasm.h"
+
+/* What of a module is called, with which values, and what came back. */
+typedef struct cli_invocation {
+    const char *name;    /* NULL = nothing but what instantiation does */
+    bool initialize;     /* _initialize is called before */
+    bool prints;         /* results are printed: the function was named by the user */
+    char hint[512];      /* what to say when nothing is called; "" = nothing */
+    tw_val *args, *results;
+    size_t arg_count, result_count;
+} cli_invocation;
+
+/* invoke: the name from --invoke, or NULL for `_start`. operands: MODULE and the arguments behind it. Looks the export
+ * up and types the arguments; a mistake is told and gives CLI_EXIT_USAGE. Free the invocation either way. */
+int cli_invocation_prepare(cli_invocation *invocation, const tw_module *module, const char *invoke,
+                           const cli_operands *operands);
+tw_status cli_invocation_call(cli_invocation *invocation, tw_instance *instance, tw_error *error);
+/* The results, one a line; nothing for `_start`. */
+void cli_invocation_print(const cli_invocation *invocation, FILE *out);
+void cli_invocation_free(cli_invocation *invocation);
+
+#endif

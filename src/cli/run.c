@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tensor-wasm run: one module, one instance, its output and exit code.
+ *
+ * The order is: everything of the command line that can be wrong is looked at before any guest code runs, so that a
+ * usage error has no effects; then spawn, `_initialize` for a reactor, the function; then the report; then the exit
+ * code. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/invoke.h"
+#include "cli/message.h"
+#include "cli/wasi.h"
+#include "cli/watch.h"
+#include "tensorwasm/tensorwasm.h"
+
+typedef struct settings {
+    const char *invoke, *argv0, *cache_dir, *report_file;
+    cli_list dirs, env;
+    uint64_t timeout_ns, max_memory, max_stack;
+    uint32_t threads;
+    int offload, report_format;
+    bool canonical_nan, report, no_cache, quiet, verbose;
+} settings;
+
+enum { REPORT_UNASKED = -1 };
+
+/* The order is that of the words of --offload, which is that of tw_offload. */
+_Static_assert(TW_OFFLOAD_OFF == 0 && TW_OFFLOAD_AUTO == 1 && TW_OFFLOAD_FORCE == 2, "--offload's words");
+_Static_assert(TW_FORMAT_TEXT == 0 && TW_FORMAT_JSON == 1, "--report-format's words");
+
+static const settings defaults = {
+    .offload = TW_OFFLOAD_AUTO,
+    .report_format = REPORT_UNASKED,
+    .max_memory = UINT64_C(1) << 32,
+    .max_stack = 1 << 20,
+};
+
+/* What a run holds; everything may be NULL. */
+typedef struct holder {
+    const settings *s;
+    const char *path;
+    tw_engine *engine;
+    tw_kernel_cache *cache;
+    tw_module *module;
+    tw_instance *instance;
+    cli_wasi wasi;
+    cli_invocation invocation;
+} holder;
+
+static tw_status make_engine(holder *h, tw_error *error)
+{
+    tw_engine_options options = TW_ENGINE_OPTIONS_INIT;
+    options.offload = (tw_offload)h->s->offload;
+    options.canonical_nan = h->s->canonical_nan;
+    options.threads = h->s->threads;
+    options.max_memory = h->s->max_memory;
+    options.max_stack = h->s->max_stack;
+    return tw_engine_new(&options, &h->engine, error);
+}
+
+/* ~/.cache/tensorwasm/kernels, or where XDG_CACHE_HOME says. NULL when neither is known. free() it. */
+static char *default_cache_folder(void)
+{
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char *folder = NULL;
+    if (base && *base == '/') {
+        if (asprintf(&folder, "%s/tensorwasm/kernels", base) < 0) return NULL;
+    } else if (home && *home == '/') {
+        if (asprintf(&folder, "%s/.cache/tensorwasm/kernels", home) < 0) return NULL;
+    }
+    return folder;
+}
+
+/* A folder that was named must be usable; the usual one may be missing or refused: then kernels live in memory only. */
+static tw_status make_cache(holder *h, tw_error *error)
+{
+    tw_kernel_cache_options options = TW_KERNEL_CACHE_OPTIONS_INIT;
+    if (h->s->offload == TW_OFFLOAD_OFF) return TW_OK;
+    if (h->s->no_cache) return tw_kernel_cache_new(h->engine, &options, &h->cache, error);
+    char *usual = h->s->cache_dir ? NULL : default_cache_folder();
+    options.directory = h->s->cache_dir ? h->s->cache_dir : usual;
+    tw_status status = tw_kernel_cache_new(h->engine, &options, &h->cache, error);
+    if (status && usual) {
+        if (h->s->verbose) cli_say("no disk cache: %s", error->message);
+        options.directory = NULL;
+        status = tw_kernel_cache_new(h->engine, &options, &h->cache, error);
+    }
+    free(usual);
+    return status;
+}
+
+static tw_status load(holder *h, tw_error *error)
+{
+    uint8_t *bytes;
+    size_t size;
+    tw_status status = cli_read_module(h->path, &bytes, &size, error);
+    if (status) return status;
+    status = tw_module_new(h->engine, bytes, size, &h->module, error);
+    free(bytes);
+    return status;
+}
+
+static tw_status spawn(holder *h, tw_error *error)
+{
+    tw_spawn_options options = TW_SPAWN_OPTIONS_INIT;
+    options.kernel_cache = h->cache;
+    options.wasi = &h->wasi.options;
+    options.max_memory = h->s->max_memory;
+    options.timeout_ns = h->s->timeout_ns;
+    return tw_instance_spawn(h->module, &options, &h->instance, error);
+}
+
+/* The guest's whole life under one watch. */
+static tw_status live(holder *h, tw_error *error)
+{
+    if (h->s->timeout_ns && !cli_watch_start(h->s->timeout_ns)) {
+        *error = (tw_error){TW_IO, TW_NO_FUNCTION, TW_NO_OFFSET, "no thread can be started for --timeout"};
+        return TW_IO;
+    }
+    tw_status status = spawn(h, error);
+    if (!status) status = cli_invocation_call(&h->invocation, h->instance, error);
+    cli_watch_stop();
+    return status;
+}
+
+static int exit_code(const holder *h, tw_status status, const tw_error *error)
+{
+    char message[128];
+    switch (status) {
+    case TW_OK: return CLI_EXIT_DONE;
+    case TW_EXIT: return tw_instance_exit_code(h->instance);
+    case TW_TRAP: cli_say("%s", error->message); return CLI_EXIT_TRAP;
+    case TW_TIMEOUT:
+        cli_timeout_message(message, h->s->timeout_ns);
+        cli_say("%s", message);
+        return CLI_EXIT_TIMEOUT;
+    default: return cli_failure(false, h->path, error);
+    }
+}
+
+static bool wants_report(const settings *s)
+{
+    return s->report || s->report_file || s->report_format != REPORT_UNASKED;
+}
+
+static bool write_report(const settings *s, const char *text)
+{
+    FILE *file = s->report_file ? fopen(s->report_file, "w") : stderr;
+    bool written = file && fputs(text, file) >= 0;
+    if (s->report_file && file && fclose(file)) written = false;
+    return written;
+}
+
+static int report(const holder *h)
+{
+    char *text;
+    tw_error error;
+    tw_format format = h->s->report_format == TW_FORMAT_JSON ? TW_FORMAT_JSON : TW_FORMAT_TEXT;
+    if (tw_instance_report(h->instance, format, &text, &error)) return cli_failure(false, "the report", &error);
+    bool written = write_report(h->s, text);
+    free(text);
+    if (!written) cli_say("the report can't be written to %s", h->s->report_file ? h->s->report_file : "stderr");
+    return written ? CLI_EXIT_DONE : CLI_EXIT_FAILURE;
+}
+
+/* The guest's own ending comes first: a report that fails is told, but only changes the code of a success. */
+static int finish(const holder *h, tw_status status, const tw_error *error)
+{
+    if (!status) cli_invocation_print(&h->invocation, stdout);
+    fflush(stdout);
+    int code = exit_code(h, status, error);
+    if (wants_report(h->s) && h->instance) {
+        int reported = report(h);
+        if (code == CLI_EXIT_DONE) code = reported;
+    }
+    return code;
+}
+
+static int run_guest(holder *h, const cli_operands *operands)
+{
+    tw_error error;
+    if (make_engine(h, &error) || make_cache(h, &error)) return cli_failure(false, NULL, &error);
+    if (load(h, &error)) return cli_failure(false, h->path, &error);
+    int code = cli_invocation_prepare(&h->invocation, h->module, h->s->invoke, operands);
+    if (code) return code;
+    if (!h->invocation.name && h->invocation.hint[0] && !h->s->quiet) cli_say("%s: %s", h->path, h->invocation.hint);
+    return finish(h, live(h, &error), &error);
+}
+
+static void release(holder *h)
+{
+    tw_instance_free(h->instance);
+    tw_module_free(h->module);
+    tw_kernel_cache_free(h->cache);
+    tw_engine_free(h->engine);
+    cli_invocation_free(&h->invocation);
+    cli_wasi_free(&h->wasi);
+}
+
+static int run(const void *given, const cli_operands *operands)
+{
+    const settings *s = given;
+    holder h = {.s = s, .path = operands->items[0]};
+    int code = cli_wasi_prepare(&h.wasi, &s->dirs, &s->env, s->argv0, operands);
+    /* A guest that writes to a closed pipe gets an error code, as from any WASI host. */
+    signal(SIGPIPE, SIG_IGN);
+    if (!code) code = run_guest(&h, operands);
+    release(&h);
+    return code;
+}
+
+#define FIELD(name) offsetof(settings, name)
+static const cli_option options[] = {
+    {CLI_HEADING, 0, "", NULL, 0, "What is called", CLI_HINT_NONE},
+    {CLI_TEXT, 0, "invoke", "NAME", FIELD(invoke),
+     "calls the export NAME instead of _start, with the arguments behind MODULE typed by its signature, and prints its "
+     "results one a line", CLI_HINT_NONE},
+    {CLI_HEADING, 0, "", NULL, 0, "What the guest sees", CLI_HINT_NONE},
+    {CLI_LIST, 0, "dir", "HOST[::GUEST]", FIELD(dirs),
+     "gives the guest the folder HOST, under the name GUEST if there is one; may be given again", CLI_HINT_FOLDER},
+    {CLI_LIST, 0, "env", "NAME[=VALUE]", FIELD(env),
+     "sets an environment variable; without =VALUE it is taken over from ours; may be given again", CLI_HINT_NONE},
+    {CLI_TEXT, 0, "argv0", "NAME", FIELD(argv0), "the guest's argument 0, instead of MODULE's file name", CLI_HINT_NONE},
+    {CLI_HEADING, 0, "", NULL, 0, "Limits", CLI_HINT_NONE},
+    {CLI_DURATION, 0, "timeout", "TIME", FIELD(timeout_ns),
+     "ends the guest after TIME (500ms, 2s, 1m), also when it sleeps or waits for input; exit code 124", CLI_HINT_NONE},
+    {CLI_SIZE, 0, "max-memory", "SIZE", FIELD(max_memory), "the most linear memory it may have (64KiB, 256MiB); 4GiB",
+     CLI_HINT_NONE},
+    {CLI_SIZE, 0, "max-stack", "SIZE", FIELD(max_stack), "the most stack its calls may take; 1MiB", CLI_HINT_NONE},
+    {CLI_HEADING, 0, "", NULL, 0, "Kernels", CLI_HINT_NONE},
+    {CLI_CHOICE, 0, "offload", "off|auto|force", FIELD(offload),
+     "runs hot loops as native kernels: never, where it pays (the default), or wherever it is right", CLI_HINT_NONE},
+    {CLI_COUNT, 0, "threads", "N", FIELD(threads), "threads for kernels; as many as the process may use", CLI_HINT_NONE},
+    {CLI_FLAG, 0, "canonical-nan", NULL, FIELD(canonical_nan),
+     "gives NaNs made by arithmetic one bit pattern, so that memories are equal to the last bit", CLI_HINT_NONE},
+    {CLI_TEXT, 0, "cache-dir", "FOLDER", FIELD(cache_dir),
+     "keeps compiled kernels in FOLDER instead of ~/.cache/tensorwasm/kernels", CLI_HINT_FOLDER},
+    {CLI_FLAG, 0, "no-cache", NULL, FIELD(no_cache), "keeps kernels in memory only", CLI_HINT_NONE},
+    {CLI_HEADING, 0, "", NULL, 0, "What is told", CLI_HINT_NONE},
+    {CLI_FLAG, 0, "report", NULL, FIELD(report), "prints at the end what became of each hot loop", CLI_HINT_NONE},
+    {CLI_CHOICE, 0, "report-format", "text|json", FIELD(report_format), "the report's form; text", CLI_HINT_NONE},
+    {CLI_TEXT, 0, "report-file", "FILE", FIELD(report_file), "writes the report to FILE instead of stderr",
+     CLI_HINT_FILE},
+    {CLI_FLAG, 'q', "quiet", NULL, FIELD(quiet), "no hints, only errors", CLI_HINT_NONE},
+    {CLI_FLAG, 'v', "verbose", NULL, FIELD(verbose), "tells what falls back to something lesser, and why",
+     CLI_HINT_NONE},
+};
+
+static const cli_example examples[] = {
+    {"tensor-wasm hello.wasm", "runs a WASI program; 'run' may be left out"},
+    {"tensor-wasm run --dir data --env LANG=C app.wasm in.txt -o out.txt",
+     "everything behind app.wasm is the program's; it sees the folder data"},
+    {"tensor-wasm run --dir /srv/in::/in app.wasm /in/a.txt", "the guest knows the folder /srv/in as /in"},
+    {"tensor-wasm run --invoke add add.wat 7 -5", "prints 2"},
+    {"tensor-wasm run --invoke dot v.wasm f32x4:1,2,3,nan i32x4:1,2,3,4", "vectors are written lane by lane"},
+    {"tensor-wasm run --timeout 2s --max-memory 256MiB app.wasm", "bounds time and memory"},
+    {"tensor-wasm run --report --offload=force gemm.wasm", "tells which loops ran as kernels, and why others didn't"},
+    {"generate-wasm | tensor-wasm -", "runs a module that comes from a pipe"},
+};
+
+const cli_command cli_run = {
+    .name = "run",
+    .operands = "MODULE [args...]",
+    .summary = "runs a WebAssembly module",
+    .text =
+        "MODULE is a .wasm or a .wat file, or - for stdin. All options come before it: everything behind it is the "
+        "guest's. 'tensor-wasm MODULE' is short for 'tensor-wasm run MODULE'.\n"
+        "A module that exports _start is a WASI program: it gets arguments, environment, folders and the standard "
+        "streams, and its exit code is ours. One that exports _initialize is a reactor: that is called first, then the "
+        "function of --invoke.\n"
+        "A trap prints its kind, its place in the module and a backtrace, and exits with 134; a time-out exits with "
+        "124.",
+    .options = options,
+    .option_count = CLI_LENGTH(options),
+    .examples = examples,
+    .example_count = CLI_LENGTH(examples),
+    .defaults = &defaults,
+    .settings_size = sizeof defaults,
+    .min_operands = 1,
+    .max_operands = SIZE_MAX,
+    .rest_is_guests = true,
+    .run = run,
+};
