@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Linear memories of the engine are our slots. The engine says neither which instance a new memory is for nor lets us
+ * pass anything along, so the store under construction stands in a thread-local variable; memories come in order of
+ * their index. */
+#include "engine/inside.h"
+
+static _Thread_local tw_store *current;
+
+tw_store *tw_creator_begin(tw_store *store)
+{
+    tw_store *before = current;
+    current = store;
+    return before;
+}
+
+static uint8_t *get(void *env, size_t *size, size_t *capacity)
+{
+    tw_slot *slot = env;
+    *size = atomic_load_explicit(&slot->size, memory_order_relaxed);
+    *capacity = slot->reserved;
+    return slot->base;
+}
+
+static wasmtime_error_t *grow(void *env, size_t new_size)
+{
+    return tw_slot_grow(env, new_size) ? NULL : wasmtime_error_new("the memory can't grow that far here");
+}
+
+static void finalize(void *env) { tw_slot_give(env); }
+
+/* The reservation may be above what the module's maximum asks for: the compiled code relies on all of it. */
+static wasmtime_error_t *create(void *env, const wasm_memorytype_t *type, size_t minimum, size_t maximum,
+                                size_t reserved, size_t guard, wasmtime_linear_memory_t *out)
+{
+    (void)env, (void)type, (void)maximum;
+    tw_store *store = current;
+    if (!store || store->slot_count == TW_MAX_SLOTS) return wasmtime_error_new("a memory that nobody asked for");
+    tw_slot *slot = tw_slot_take(minimum, reserved > minimum ? reserved : minimum, guard);
+    if (!slot) {
+        tw_fail(&store->host_error, TW_LIMIT, "no address space or memory for a linear memory of %zu bytes", minimum);
+        return wasmtime_error_new("no address space or memory");
+    }
+    store->slots[store->slot_count++] = slot;
+    if (store->on_memory) store->on_memory(store->owner, slot);
+    *out = (wasmtime_linear_memory_t){slot, get, grow, finalize};
+    return NULL;
+}
+
+void tw_creator_set(wasm_config_t *config)
+{
+    wasmtime_memory_creator_t creator = {.new_memory = create};
+    wasmtime_config_host_memory_creator_set(config, &creator);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_ENGINE_ENGINE_H
+#define TW_ENGINE_ENGINE_H
+
+/* The WebAssembly engine below us, seen without its name. This folder alone includes its headers.
+ *
+ *     tw_core    the engine: settings, compiler. One a process.
+ *     tw_code    a compiled module
+ *     tw_link    a compiled module with its imports resolved to bindings by index or to the engine's WASI
+ *     tw_store   one instance, with everything that belongs to it
+ *
+ * Value types are the binary format's bytes (0x7F i32 … 0x7B v128, 0x70 funcref). Values travel raw: 16 bytes each, a
+ * function's arguments in order, overwritten by its results. Whoever calls vouches for the types.
+ *
+ * Core, code and link may be used from any thread; a store from one thread at a time. A link keeps its code alive, a
+ * store its link and core. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "memory/slot.h"
+
+typedef struct tw_core tw_core;
+typedef struct tw_code tw_code;
+typedef struct tw_link tw_link;
+typedef struct tw_store tw_store;
+
+typedef union tw_raw {
+    int32_t i32;
+    int64_t i64;
+    uint32_t f32; /* bits */
+    uint64_t f64; /* bits */
+    uint8_t v128[16];
+    void *funcref;
+} tw_raw;
+_Static_assert(sizeof(tw_raw) == 16, "the engine's raw value");
+
+/* ---- the engine ---- */
+
+typedef struct tw_core_options {
+    bool canonical_nan;
+    size_t max_stack; /* bytes of guest stack; the calling thread must have more */
+} tw_core_options;
+
+tw_status tw_core_new(const tw_core_options *options, tw_core **out, tw_error *error);
+/* Links and stores keep it alive. */
+void tw_core_free(tw_core *core);
+
+/* Text format to binary. */
+tw_status tw_core_assemble(const char *text, size_t size, tw_bytes *out, tw_error *error);
+/* TW_INVALID with the engine's own sentence. The engine accepts a little more than TensorWasm does (several memories,
+ * call_ref): the decoder refuses that first. */
+tw_status tw_core_validate(tw_core *core, const uint8_t *bytes, size_t size, tw_error *error);
+
+/* ---- compiled modules ---- */
+
+tw_status tw_code_new(tw_core *core, const uint8_t *bytes, size_t size, tw_code **out, tw_error *error);
+void tw_code_free(tw_code *code);
+
+typedef struct tw_link_func { /* a function import, in the module's order */
+    const char *module, *name; /* NUL-terminated */
+    const uint8_t *params, *results;
+    uint32_t param_count, result_count;
+    bool is_wasi; /* the engine's WASI answers; else the store's binding of the same index */
+} tw_link_func;
+
+/* Every import of the module must be a function and be listed. TW_LINK otherwise. */
+tw_status tw_link_new(tw_code *code, const tw_link_func *funcs, size_t count, tw_link **out, tw_error *error);
+void tw_link_free(tw_link *link);
+
+/* ---- instances ---- */
+
+/* A host function. values: arguments, to be overwritten by results. A failure becomes a trap of the guest, and the
+ * status and error become the outcome of the call from outside. */
+typedef tw_status (*tw_raw_func)(void *context, tw_store *store, tw_raw *values, size_t count, tw_error *error);
+typedef struct tw_binding {
+    tw_raw_func call;
+    void *context;
+} tw_binding;
+
+typedef struct tw_wasi_dir_setup { const char *host, *guest; } tw_wasi_dir_setup;
+typedef struct tw_wasi_setup {
+    const char **args;                       /* with argv[0] */
+    size_t arg_count;
+    const char **env_names, **env_values;
+    size_t env_count;
+    const tw_wasi_dir_setup *dirs;
+    size_t dir_count;
+    bool inherit_stdin, inherit_stdout, inherit_stderr;
+    const uint8_t *stdin_bytes; size_t stdin_size; /* when not inherited */
+    const char *stdout_path, *stderr_path;         /* when not inherited; created or cut off */
+} tw_wasi_setup;
+
+typedef struct tw_store_options {
+    const tw_binding *bindings;  /* as many as the link has functions; must outlive the store */
+    const tw_wasi_setup *wasi;   /* NULL = none; only read during the call */
+    uint64_t max_memory;         /* bytes, for each memory */
+    uint32_t max_table;          /* elements, for each table */
+    void *owner;                 /* tw_store_owner */
+    void (*on_memory)(void *owner, tw_slot *slot); /* a memory came to be, in order of index; the guest hasn't run yet */
+} tw_store_options;
+
+/* Why guest code stopped. X(NAME, "sentence") */
+#define TW_TRAP_MAP(X)                                                                             \
+    X(STACK_OVERFLOW, "call stack exhausted")                                                      \
+    X(MEMORY_OUT_OF_BOUNDS, "out of bounds memory access")                                         \
+    X(HEAP_MISALIGNED, "unaligned atomic access")                                                  \
+    X(TABLE_OUT_OF_BOUNDS, "out of bounds table access")                                           \
+    X(INDIRECT_CALL_TO_NULL, "uninitialized table element")                                        \
+    X(BAD_SIGNATURE, "indirect call type mismatch")                                                \
+    X(INTEGER_OVERFLOW, "integer overflow")                                                        \
+    X(INTEGER_DIVISION_BY_ZERO, "integer divide by zero")                                          \
+    X(BAD_CONVERSION_TO_INTEGER, "invalid conversion to integer")                                  \
+    X(UNREACHABLE, "wasm `unreachable` instruction executed")                                      \
+    X(OTHER, "the guest trapped")
+
+typedef enum tw_trap {
+#define TW_TRAP_ENUM(name, text) TW_TRAP_##name,
+    TW_TRAP_MAP(TW_TRAP_ENUM)
+#undef TW_TRAP_ENUM
+} tw_trap;
+/* The sentence; static. */
+const char *tw_trap_text(tw_trap trap);
+
+#define TW_MAX_FRAMES 20 /* as many as the engine records */
+typedef struct tw_frame {
+    uint32_t function; /* index in the compiled module */
+    uint64_t offset;   /* byte offset in the compiled module, or TW_NO_OFFSET */
+} tw_frame;
+
+/* What became of a run of guest code. Only status is written when it is TW_OK. */
+typedef struct tw_outcome {
+    tw_status status;  /* TW_OK, TW_TRAP, TW_EXIT, TW_LIMIT (the system refused), or what a host function returned */
+    tw_trap trap;      /* TW_TRAP */
+    int32_t exit_code; /* TW_EXIT */
+    tw_error error;    /* neither TW_TRAP nor TW_EXIT */
+    uint32_t frame_count;
+    tw_frame frames[TW_MAX_FRAMES]; /* innermost first */
+} tw_outcome;
+
+/* Instantiates: runs active segments and the start function. Returns outcome->status; *out only when TW_OK. */
+tw_status tw_store_new(tw_link *link, const tw_store_options *options, tw_store **out, tw_outcome *outcome);
+void tw_store_free(tw_store *store);
+void *tw_store_owner(const tw_store *store);
+
+/* Something in a store: a function, table, memory or global. Copy freely; dead when the store is. */
+typedef struct tw_handle { uint64_t opaque[3]; } tw_handle;
+
+typedef enum tw_handle_kind { TW_HANDLE_FUNC, TW_HANDLE_GLOBAL, TW_HANDLE_TABLE, TW_HANDLE_MEMORY } tw_handle_kind;
+/* About 200 ns: keep the handle. False when there is no such export of that kind. */
+bool tw_store_export(tw_store *store, const char *name, tw_handle_kind kind, tw_handle *out);
+
+/* values: room for max(arguments, results). Returns outcome->status. */
+tw_status tw_store_call(tw_store *store, const tw_handle *func, tw_raw *values, size_t count, tw_outcome *outcome);
+
+/* A new host function in this store. It lives as long as the store. */
+tw_status tw_store_func_new(tw_store *store, const uint8_t *params, uint32_t param_count, const uint8_t *results,
+                            uint32_t result_count, tw_raw_func call, void *context, tw_handle *out, tw_error *error);
+/* table[index] = func, or null for NULL. False when out of range. */
+bool tw_store_table_set(tw_store *store, const tw_handle *table, uint32_t index, const tw_handle *func);
+uint64_t tw_store_table_size(tw_store *store, const tw_handle *table);
+/* Numeric globals; the bits of f32 and f64. Set is false for an immutable one or another type's size. */
+void tw_store_global_get(tw_store *store, const tw_handle *global, tw_raw *out);
+bool tw_store_global_set_i32(tw_store *store, const tw_handle *global, int32_t value);
+bool tw_store_global_set_i64(tw_store *store, const tw_handle *global, int64_t value);
+
+/* The slot of the module's index-th own memory; NULL when there are fewer. Also during instantiation. */
+tw_slot *tw_store_slot(const tw_store *store, uint32_t index);
+/* Bytes of the memory that a handle stands for; for exported memories. */
+uint8_t *tw_store_memory(tw_store *store, const tw_handle *memory, size_t *size);
+
+/* ---- WASI ---- */
+
+/* Whether the engine's WASI preview 1 has a function of that name. Static. */
+bool tw_wasi_knows(const char *name);
+
+/* The functions of it that a host function may pass on to, as if the guest had called. X(name, "params") */
+#define TW_WASI_PASS_MAP(X)                                                                        \
+    X(fd_read, "iiii")                                                                             \
+    X(fd_close, "i")                                                                               \
+    X(fd_renumber, "ii")                                                                           \
+    X(fd_fdstat_get, "ii")                                                                         \
+    X(poll_oneoff, "iiii")
+
+typedef enum tw_wasi_pass {
+#define TW_WASI_PASS_ENUM(name, params) TW_WASI_##name,
+    TW_WASI_PASS_MAP(TW_WASI_PASS_ENUM)
+#undef TW_WASI_PASS_ENUM
+        TW_WASI_PASS_COUNT
+} tw_wasi_pass;
+
+/* Only inside a binding that the guest called. values: i32 arguments; values[0] gets the errno. */
+tw_status tw_store_wasi(tw_store *store, tw_wasi_pass function, tw_raw *values, size_t count, tw_error *error);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "memory/faults.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+typedef struct range {
+    uintptr_t start, end;
+    tw_fault_callback callback; /* NULL: code */
+    void *context;
+} range;
+
+/* Sorted by start. The lock counts readers; WRITER is one of a kind. A spinning lock, because a mutex isn't
+ * async-signal-safe; writers hold it for a memmove, at slot and module creation only. */
+typedef struct table {
+    range *items;
+    size_t count, capacity;
+    atomic_int lock;
+} table;
+#define WRITER (-1)
+
+static table memories, codes;
+static struct sigaction previous_segv, previous_bus;
+
+static void read_lock(table *t)
+{
+    for (;;) {
+        int readers = atomic_load_explicit(&t->lock, memory_order_relaxed);
+        if (readers != WRITER && atomic_compare_exchange_weak_explicit(&t->lock, &readers, readers + 1,
+                                                                       memory_order_acquire, memory_order_relaxed))
+            return;
+        if (readers == WRITER) sched_yield();
+    }
+}
+
+static void read_unlock(table *t) { atomic_fetch_sub_explicit(&t->lock, 1, memory_order_release); }
+
+static void write_lock(table *t)
+{
+    for (int free = 0; !atomic_compare_exchange_weak_explicit(&t->lock, &free, WRITER, memory_order_acquire,
+                                                              memory_order_relaxed);
+         free = 0)
+        sched_yield();
+}
+
+static void write_unlock(table *t) { atomic_store_explicit(&t->lock, 0, memory_order_release); }
+
+/* Index of the first range that starts after address. */
+static size_t upper(const table *t, uintptr_t address)
+{
+    size_t low = 0, high = t->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->items[middle].start <= address) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static bool find(table *t, uintptr_t address, range *out)
+{
+    read_lock(t);
+    size_t at = upper(t, address);
+    bool found = at > 0 && address < t->items[at - 1].end;
+    if (found) *out = t->items[at - 1];
+    read_unlock(t);
+    return found;
+}
+
+static bool grow(table *t)
+{
+    if (t->count < t->capacity) return true;
+    size_t capacity = t->capacity ? t->capacity * 2 : 64;
+    range *items = realloc(t->items, capacity * sizeof *items);
+    if (!items) return false;
+    t->items = items;
+    t->capacity = capacity;
+    return true;
+}
+
+static bool add(table *t, range item)
+{
+    write_lock(t);
+    bool ok = grow(t);
+    if (ok) {
+        size_t at = upper(t, item.start);
+        memmove(t->items + at + 1, t->items + at, (t->count - at) * sizeof *t->items);
+        t->items[at] = item;
+        t->count++;
+    }
+    write_unlock(t);
+    return ok;
+}
+
+static void drop(table *t, uintptr_t start)
+{
+    write_lock(t);
+    size_t at = upper(t, start);
+    if (at > 0 && t->items[at - 1].start == start) {
+        memmove(t->items + at - 1, t->items + at, (t->count - at) * sizeof *t->items);
+        t->count--;
+    }
+    write_unlock(t);
+}
+
+static range range_of(const void *start, size_t size, tw_fault_callback callback, void *context)
+{
+    return (range){(uintptr_t)start, (uintptr_t)start + size, callback, context};
+}
+
+bool tw_faults_add(const void *start, size_t size, tw_fault_callback callback, void *context)
+{
+    return add(&memories, range_of(start, size, callback, context));
+}
+
+void tw_faults_remove(const void *start) { drop(&memories, (uintptr_t)start); }
+
+bool tw_faults_add_code(const void *start, size_t size) { return add(&codes, range_of(start, size, NULL, NULL)); }
+
+void tw_faults_remove_code(const void *start) { drop(&codes, (uintptr_t)start); }
+
+static void forward(const struct sigaction *previous, int signal, siginfo_t *info, void *context)
+{
+    if (previous->sa_flags & SA_SIGINFO) {
+        previous->sa_sigaction(signal, info, context);
+    } else if (previous->sa_handler == SIG_DFL || previous->sa_handler == SIG_IGN) {
+        sigaction(signal, previous, NULL); /* the instruction faults again and the default action follows */
+    } else {
+        previous->sa_handler(signal);
+    }
+}
+
+#if defined __x86_64__
+static uintptr_t program_counter(const ucontext_t *c) { return (uintptr_t)c->uc_mcontext.gregs[REG_RIP]; }
+static bool was_write(const ucontext_t *c) { return c->uc_mcontext.gregs[REG_ERR] & 2; }
+#elif defined __aarch64__
+static uintptr_t program_counter(const ucontext_t *c) { return (uintptr_t)c->uc_mcontext.pc; }
+static bool was_write(const ucontext_t *c) { (void)c; return true; }
+#else
+#error "no signal context for this architecture"
+#endif
+
+static bool serve(const siginfo_t *info, const ucontext_t *context)
+{
+    range memory, code;
+    if (!find(&memories, (uintptr_t)info->si_addr, &memory)) return false;
+    tw_fault fault = {info->si_addr, was_write(context), find(&codes, program_counter(context), &code)};
+    return memory.callback(memory.context, &fault) == TW_FAULT_SERVED;
+}
+
+static void on_fault(int signal, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    if (!serve(info, context)) forward(signal == SIGSEGV ? &previous_segv : &previous_bus, signal, info, context);
+    errno = saved;
+}
+
+static int install_error;
+static void install(void)
+{
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGSEGV, &action, &previous_segv) || sigaction(SIGBUS, &action, &previous_bus)) install_error = errno;
+}
+
+tw_status tw_faults_install(tw_error *error)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, install);
+    if (install_error) return tw_fail(error, TW_IO, "can't install signal handlers: %s", strerror(install_error));
+    return TW_OK;
+}

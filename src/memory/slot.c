@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "memory/slot.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "memory/faults.h"
+
+#define FULL_RESERVED ((size_t)1 << 32)
+#define FULL_GUARD ((size_t)32 << 20)
+#define SMALL_RESERVED ((size_t)256 << 20)
+#define SMALL_GUARD ((size_t)64 << 10)
+#define SERVE_BYTES ((size_t)64 << 10) /* opened by one served fault */
+#define CLEAR_BYTES ((size_t)64 << 10) /* up to here memset is cheaper than madvise */
+#define MAX_FREE 64                    /* slots kept for reuse */
+
+static struct {
+    pthread_mutex_t lock;
+    tw_slot *free;
+    size_t count;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint8_t *reserve(size_t bytes)
+{
+    void *base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return base == MAP_FAILED ? NULL : base;
+}
+
+static tw_slot_layout layout;
+static void probe(void)
+{
+    uint8_t *base = reserve(FULL_RESERVED + FULL_GUARD);
+    layout = base ? (tw_slot_layout){FULL_RESERVED, FULL_GUARD, true}
+                  : (tw_slot_layout){SMALL_RESERVED, SMALL_GUARD, false};
+    if (base) munmap(base, FULL_RESERVED + FULL_GUARD);
+}
+
+tw_slot_layout tw_slot_probe(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, probe);
+    return layout;
+}
+
+/* Runs in a signal handler. The lock isn't taken: opening too little or too much of a closed slot is put right by the
+ * stopper's next close, or by leave. */
+static tw_fault_verdict on_fault(void *context, const tw_fault *fault)
+{
+    tw_slot *slot = context;
+    size_t size = atomic_load(&slot->size), at = (size_t)(fault->address - slot->base);
+    if (at >= size || fault->in_guest) return TW_FAULT_PASS;
+    size_t start = at & ~(SERVE_BYTES - 1), bytes = size - start < SERVE_BYTES ? size - start : SERVE_BYTES;
+    atomic_store(&slot->served, true);
+    return mprotect(slot->base + start, bytes, PROT_READ | PROT_WRITE) ? TW_FAULT_PASS : TW_FAULT_SERVED;
+}
+
+static void destroy(tw_slot *slot)
+{
+    tw_faults_remove(slot->base);
+    munmap(slot->base, slot->reserved + slot->guard);
+    pthread_mutex_destroy(&slot->lock);
+    free(slot);
+}
+
+static tw_slot *create(size_t reserved, size_t guard)
+{
+    tw_slot *slot = calloc(1, sizeof *slot);
+    if (!slot) return NULL;
+    pthread_mutex_init(&slot->lock, NULL);
+    slot->reserved = reserved;
+    slot->guard = guard;
+    slot->base = reserve(reserved + guard);
+    if (slot->base && tw_faults_add(slot->base, reserved + guard, on_fault, slot)) return slot;
+    if (slot->base) munmap(slot->base, reserved + guard);
+    pthread_mutex_destroy(&slot->lock);
+    free(slot);
+    return NULL;
+}
+
+static tw_slot *reuse(size_t reserved, size_t guard)
+{
+    pthread_mutex_lock(&pool.lock);
+    tw_slot **at = &pool.free;
+    while (*at && ((*at)->reserved != reserved || (*at)->guard != guard)) at = &(*at)->next;
+    tw_slot *slot = *at;
+    if (slot) {
+        *at = slot->next;
+        pool.count--;
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return slot;
+}
+
+/* Access rights for exactly the first `size` bytes. */
+static bool open_exactly(tw_slot *slot, size_t size)
+{
+    size_t opened = slot->opened;
+    if (size > opened && mprotect(slot->base + opened, size - opened, PROT_READ | PROT_WRITE)) return false;
+    if (size < opened && mprotect(slot->base + size, opened - size, PROT_NONE)) return false;
+    slot->opened = size;
+    return true;
+}
+
+tw_slot *tw_slot_take(size_t size, size_t reserved, size_t guard)
+{
+    if (size > reserved) return NULL;
+    tw_slot *slot = reuse(reserved, guard);
+    if (!slot) slot = create(reserved, guard);
+    if (!slot) return NULL;
+    if (!open_exactly(slot, size)) {
+        destroy(slot);
+        return NULL;
+    }
+    atomic_store(&slot->size, size);
+    return slot;
+}
+
+/* Changing the rights of a whole slot merges mappings, so it hardly ever fails; when it does (out of memory in the
+ * kernel) the state stays as it was and the next call tries again. */
+static bool protect(tw_slot *slot, int access)
+{
+    return !slot->opened || mprotect(slot->base, slot->opened, access) == 0;
+}
+
+static void open_again(tw_slot *slot)
+{
+    if (slot->closed && protect(slot, PROT_READ | PROT_WRITE)) slot->closed = false;
+}
+
+/* Zeroes everything that was ever open. A system that won't is answered by giving the slot up. */
+static bool clear(tw_slot *slot)
+{
+    if (slot->opened <= CLEAR_BYTES) memset(slot->base, 0, slot->opened);
+    else return madvise(slot->base, slot->opened, MADV_DONTNEED) == 0;
+    return true;
+}
+
+void tw_slot_give(tw_slot *slot)
+{
+    pthread_mutex_lock(&slot->lock);
+    slot->generation++;
+    open_again(slot);
+    bool usable = !slot->closed;
+    slot->running = false;
+    pthread_mutex_unlock(&slot->lock);
+    usable = usable && clear(slot);
+    pthread_mutex_lock(&pool.lock);
+    usable = usable && pool.count < MAX_FREE;
+    if (usable) {
+        slot->next = pool.free;
+        pool.free = slot;
+        pool.count++;
+    }
+    pthread_mutex_unlock(&pool.lock);
+    if (!usable) destroy(slot);
+}
+
+bool tw_slot_grow(tw_slot *slot, size_t new_size)
+{
+    if (new_size > slot->reserved) return false;
+    pthread_mutex_lock(&slot->lock);
+    int access = slot->closed ? PROT_NONE : PROT_READ | PROT_WRITE;
+    bool ok = new_size <= slot->opened ||
+              mprotect(slot->base + slot->opened, new_size - slot->opened, access) == 0;
+    if (ok) {
+        if (new_size > slot->opened) slot->opened = new_size;
+        atomic_store(&slot->size, new_size);
+    }
+    pthread_mutex_unlock(&slot->lock);
+    return ok;
+}
+
+void tw_slot_enter(tw_slot *slot)
+{
+    pthread_mutex_lock(&slot->lock);
+    open_again(slot);
+    slot->running = true;
+    pthread_mutex_unlock(&slot->lock);
+}
+
+void tw_slot_leave(tw_slot *slot)
+{
+    pthread_mutex_lock(&slot->lock);
+    open_again(slot);
+    slot->running = false;
+    pthread_mutex_unlock(&slot->lock);
+}
+
+bool tw_slot_close(tw_slot *slot, uint64_t generation)
+{
+    pthread_mutex_lock(&slot->lock);
+    bool ours = slot->generation == generation && slot->running;
+    if (ours && (!slot->closed || atomic_load(&slot->served))) {
+        atomic_store(&slot->served, false);
+        slot->closed = protect(slot, PROT_NONE) || slot->closed;
+    }
+    pthread_mutex_unlock(&slot->lock);
+    return ours;
+}
+
+void tw_slot_trim(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    tw_slot *slot = pool.free;
+    pool.free = NULL;
+    pool.count = 0;
+    pthread_mutex_unlock(&pool.lock);
+    while (slot) {
+        tw_slot *next = slot->next;
+        destroy(slot);
+        slot = next;
+    }
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_MEMORY_SLOT_H
+#define TW_MEMORY_SLOT_H
+
+/* Where a linear memory lives: reserved address space, of which the first `size` bytes are there.
+ *
+ *     base                base + size                    base + reserved        + guard
+ *      | readable, writable  | PROT_NONE: grow opens it     | PROT_NONE, for ever  |
+ *
+ * With 4 GiB reserved and 32 MiB of guard no 32-bit address plus offset can leave the slot, and the engine compiles
+ * no bounds checks. Where that much address space can't be had (ulimit -v), slots are small and guests carry checks:
+ * tw_slot_layout says which, once for the process.
+ *
+ * A slot serves one instance at a time and goes back to its pool afterwards, zeroed. Stopping a guest takes the live
+ * bytes away: the next access of guest code traps, and the fault of host code (a memory.fill, a WASI call) is served,
+ * after which the stopper closes the slot again. All state changes are made under the slot's lock:
+ *
+ *     enter ── running ──► close ── running, closed ──► leave: opened again
+ *
+ * The lock is also taken by grow, so that a memory that grows while it is being closed stays closed. */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+typedef struct tw_slot_layout {
+    size_t reserved; /* bytes a slot reserves at least */
+    size_t guard;    /* and behind them */
+    bool full;       /* 4 GiB + 32 MiB: no bounds checks needed */
+} tw_slot_layout;
+
+/* Probes once what this process may reserve; later calls give the same answer. */
+tw_slot_layout tw_slot_probe(void);
+
+typedef struct tw_slot {
+    uint8_t *base;
+    _Atomic size_t size;  /* live bytes; written by the owner's thread only, under the lock */
+    size_t reserved, guard;
+    size_t opened;        /* bytes from base with access rights, >= size; what was open before is zero */
+    pthread_mutex_t lock;
+    uint64_t generation;  /* counts owners: a stopper that comes late finds another number */
+    bool running, closed;
+    atomic_bool served;   /* a fault of host code opened pages of a closed slot */
+    struct tw_slot *next;
+} tw_slot;
+
+/* A zeroed slot of `size` bytes with at least `reserved` (>= size) and `guard`. NULL when there is no address space or
+ * memory. Not running. Any thread. */
+tw_slot *tw_slot_take(size_t size, size_t reserved, size_t guard);
+/* Back to the pool, zeroed. Not running, nobody else may hold it. */
+void tw_slot_give(tw_slot *slot);
+
+/* Makes the live size new_size (>= size, <= reserved). False when the system refuses. Owner's thread. */
+bool tw_slot_grow(tw_slot *slot, size_t new_size);
+
+/* Guest code is about to run, or has returned. Leave opens what close closed. Owner's thread. */
+void tw_slot_enter(tw_slot *slot);
+void tw_slot_leave(tw_slot *slot);
+/* Takes the pages away if `generation` still owns the slot and runs; again if a fault was served meanwhile. True while
+ * there is something to stop. Any thread. */
+bool tw_slot_close(tw_slot *slot, uint64_t generation);
+
+/* Slots kept for reuse, freed. For tests and for the end of an engine. */
+void tw_slot_trim(void);
+
+#endif

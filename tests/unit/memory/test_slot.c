@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "memory/faults.h"
+#include "memory/slot.h"
+#include "../../handlers.h"
+
+#define PAGE 65536u
+#define RESERVED ((size_t)1 << 30)
+
+static bool all_zero(const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i]) return false;
+    return true;
+}
+
+/* Runs body in a child; the signal that ended it, or 0. */
+static int signal_of(void (*body)(tw_slot *), tw_slot *slot)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        struct rlimit none = {0, 0};
+        setrlimit(RLIMIT_CORE, &none);
+        body(slot);
+        _exit(0);
+    }
+    int state;
+    waitpid(child, &state, 0);
+    return WIFSIGNALED(state) ? WTERMSIG(state) : WEXITSTATUS(state);
+}
+
+static void touch_end(tw_slot *slot) { slot->base[slot->size] = 1; }
+static void touch_last(tw_slot *slot) { slot->base[slot->size - 1] = 1; }
+
+static void only_the_live_bytes_can_be_touched(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_slot *slot = tw_slot_take(2 * PAGE, RESERVED, PAGE);
+    assert_non_null(slot);
+    assert_true(all_zero(slot->base, 2 * PAGE));
+    assert_int_equal(signal_of(touch_last, slot), 0);
+    assert_int_not_equal(signal_of(touch_end, slot), 0);
+    assert_true(tw_slot_grow(slot, 3 * PAGE));
+    assert_int_equal(slot->size, 3 * PAGE);
+    assert_int_equal(signal_of(touch_last, slot), 0);
+    assert_int_not_equal(signal_of(touch_end, slot), 0);
+    assert_false(tw_slot_grow(slot, RESERVED + PAGE));
+    tw_slot_give(slot);
+}
+
+static void a_slot_comes_back_zeroed_and_smaller(void **state)
+{
+    (void)state;
+    use_handlers();
+    static const size_t sizes[] = {PAGE, 5 * PAGE, 300 * PAGE};
+    for (size_t i = 0; i < 3; i++) {
+        tw_slot *slot = tw_slot_take(sizes[i], RESERVED, PAGE);
+        memset(slot->base, 0xAB, sizes[i]);
+        uint64_t generation = slot->generation;
+        uint8_t *base = slot->base;
+        tw_slot_give(slot);
+        slot = tw_slot_take(PAGE, RESERVED, PAGE);
+        assert_ptr_equal(slot->base, base);
+        assert_int_not_equal(slot->generation, generation);
+        assert_true(all_zero(slot->base, PAGE));
+        assert_int_not_equal(signal_of(touch_end, slot), 0);
+        assert_true(tw_slot_grow(slot, sizes[i] + PAGE));
+        assert_true(all_zero(slot->base, sizes[i] + PAGE));
+        tw_slot_give(slot);
+        tw_slot_trim();
+    }
+}
+
+static void closing_needs_the_generation_and_a_running_guest(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_slot *slot = tw_slot_take(PAGE, RESERVED, PAGE);
+    assert_false(tw_slot_close(slot, slot->generation));
+    tw_slot_enter(slot);
+    assert_false(tw_slot_close(slot, slot->generation + 1));
+    assert_int_equal(signal_of(touch_last, slot), 0);
+    assert_true(tw_slot_close(slot, slot->generation));
+    tw_slot_leave(slot);
+    slot->base[0] = 1;
+    assert_false(tw_slot_close(slot, slot->generation));
+    tw_slot_give(slot);
+}
+
+static void host_code_is_served_in_a_closed_slot_and_the_stopper_closes_again(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_slot *slot = tw_slot_take(4 * PAGE, RESERVED, PAGE);
+    tw_slot_enter(slot);
+    assert_true(tw_slot_close(slot, slot->generation));
+    memset(slot->base, 7, 4 * PAGE); /* host code: four faults */
+    assert_true(atomic_load(&slot->served));
+    assert_true(tw_slot_close(slot, slot->generation));
+    assert_false(atomic_load(&slot->served));
+    assert_true(tw_slot_grow(slot, 6 * PAGE)); /* grown parts stay closed */
+    slot->base[5 * PAGE] = 1;
+    assert_true(atomic_load(&slot->served));
+    tw_slot_leave(slot);
+    assert_int_equal(slot->base[4 * PAGE - 1], 7);
+    assert_int_equal(slot->base[4 * PAGE], 0);
+    tw_slot_give(slot);
+}
+
+static void host_bugs_still_kill_the_process(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_slot *slot = tw_slot_take(PAGE, RESERVED, PAGE);
+    tw_slot_enter(slot);
+    tw_slot_close(slot, slot->generation);
+    assert_int_not_equal(signal_of(touch_end, slot), 0); /* beyond the live size nothing is served */
+    tw_slot_leave(slot);
+    tw_slot_give(slot);
+}
+
+static void many_ranges_are_told_apart(void **state)
+{
+    (void)state;
+    use_handlers();
+    enum { N = 300 };
+    tw_slot *slots[N];
+    for (int i = 0; i < N; i++) {
+        slots[i] = tw_slot_take(PAGE, 4 * PAGE, PAGE);
+        tw_slot_enter(slots[i]);
+        tw_slot_close(slots[i], slots[i]->generation);
+    }
+    for (int i = N - 1; i >= 0; i -= 2) tw_slot_leave(slots[i]), tw_slot_give(slots[i]);
+    tw_slot_trim();
+    for (int i = 0; i < N; i += 2) {
+        slots[i]->base[9] = (uint8_t)i;
+        assert_true(atomic_load(&slots[i]->served));
+        tw_slot_leave(slots[i]);
+        tw_slot_give(slots[i]);
+    }
+    tw_slot_trim();
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    signal(SIGSEGV, SIG_DFL); /* not the test runner's */
+    if (tw_faults_install(NULL) != TW_OK) return 1;
+    keep_handlers();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_the_live_bytes_can_be_touched),
+        cmocka_unit_test(a_slot_comes_back_zeroed_and_smaller),
+        cmocka_unit_test(closing_needs_the_generation_and_a_running_guest),
+        cmocka_unit_test(host_code_is_served_in_a_closed_slot_and_the_stopper_closes_again),
+        cmocka_unit_test(host_bugs_still_kill_the_process),
+        cmocka_unit_test(many_ranges_are_told_apart),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
