@@ -15,11 +15,11 @@
 #define CLI_PROGRAM "tensor-wasm"
 
 /* How the program ends: X(NAME, code, "meaning"). The guest's own exit code comes through as it is. */
-#define CLI_EXIT_MAP(X)                                                                                       \
-    X(DONE, 0, "done; or the guest's own exit code, whatever that is")                                       \
-    X(FAILURE, 1, "the module is not valid, can't be linked, a file can't be read, and other failures")      \
-    X(USAGE, 2, "the command line can't be meant: nothing was run")                                          \
-    X(TIMEOUT, 124, "the time limit of --timeout ended the guest")                                           \
+#define CLI_EXIT_MAP(X)                                                                                                \
+    X(DONE, 0, "done; or the guest's own exit code, whatever that is")                                                 \
+    X(FAILURE, 1, "the module is not valid, can't be linked, a file can't be read, and other failures")                \
+    X(USAGE, 2, "the command line can't be meant: nothing was run")                                                    \
+    X(TIMEOUT, 124, "the time limit of --timeout ended the guest")                                                     \
     X(TRAP, 134, "the guest trapped")
 
 enum {
@@ -69,15 +69,18 @@ typedef struct cli_operands {
 
 typedef struct cli_command {
     const char *name;
-    const char *operands;   /* "MODULE [args...]" */
-    const char *summary;    /* one line: what it does */
-    const char *text;       /* paragraphs, each one line, separated by '\n' */
-    const cli_option *options; size_t option_count;
-    const cli_example *examples; size_t example_count;
-    const void *defaults; size_t settings_size; /* settings start as a copy of these bytes */
+    const char *operands; /* "MODULE [args...]" */
+    const char *summary;  /* one line: what it does */
+    const char *text;     /* paragraphs, each one line, separated by '\n' */
+    const cli_option *options;
+    size_t option_count;
+    const cli_example *examples;
+    size_t example_count;
+    const void *defaults;
+    size_t settings_size; /* settings start as a copy of these bytes */
     size_t min_operands, max_operands;
-    bool rest_is_guests;    /* the first operand ends the options */
-    bool hidden;            /* not in help, man page and completions */
+    bool rest_is_guests; /* the first operand ends the options */
+    bool hidden;         /* not in help, man page and completions */
     /* Gives the exit code. Settings and operands are valid until it returns. */
     int (*run)(const void *settings, const cli_operands *operands);
 } cli_command;

@@ -60,15 +60,16 @@ static void print_bash_options(FILE *out, const cli_command *command)
 void cli_print_bash_completion(FILE *out)
 {
     const cli_command *command;
-    fputs("# bash completion for tensor-wasm\n"
-          "_tensor_wasm() {\n"
-          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options=\n"
-          "    # \"--x=V\" arrives as three words\n"
-          "    [ \"$before\" = = ] && before=${COMP_WORDS[COMP_CWORD-2]}\n"
-          "    [ \"$word\" = = ] && { before=${COMP_WORDS[COMP_CWORD-1]}; word=; }\n"
-          "    if [ \"$COMP_CWORD\" = 1 ]; then\n"
-          "        COMPREPLY=($(compgen -f -W '--help --version",
-          out);
+    fputs(
+        "# bash completion for tensor-wasm\n"
+        "_tensor_wasm() {\n"
+        "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options=\n"
+        "    # \"--x=V\" arrives as three words\n"
+        "    [ \"$before\" = = ] && before=${COMP_WORDS[COMP_CWORD-2]}\n"
+        "    [ \"$word\" = = ] && { before=${COMP_WORDS[COMP_CWORD-1]}; word=; }\n"
+        "    if [ \"$COMP_CWORD\" = 1 ]; then\n"
+        "        COMPREPLY=($(compgen -f -W '--help --version",
+        out);
     for (size_t i = 0; (command = cli_command_at(i)); i++)
         if (!command->hidden) fprintf(out, " %s", command->name);
     fputs("' -- \"$word\"))\n        return\n    fi\n    case $command:$before in\n", out);

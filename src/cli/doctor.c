@@ -37,8 +37,9 @@ const cli_command cli_doctor = {
     .name = "doctor",
     .operands = "",
     .summary = "says what this machine offers",
-    .text = "Looks at the kernel, the limits, the processor's vector instructions, the address space for linear memories and "
-            "the compile worker, and says which fallbacks are in use because something is missing.",
+    .text =
+        "Looks at the kernel, the limits, the processor's vector instructions, the address space for linear memories and "
+        "the compile worker, and says which fallbacks are in use because something is missing.",
     .options = options,
     .option_count = CLI_LENGTH(options),
     .examples = examples,

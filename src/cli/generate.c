@@ -17,8 +17,7 @@ static int run(const void *settings, const cli_operands *operands)
 {
     (void)settings;
     int index = cli_choice_index(documents, operands->items[0]);
-    if (index < 0)
-        return cli_usage_error(false, "generate", "'%s' is not one of %s", operands->items[0], documents);
+    if (index < 0) return cli_usage_error(false, "generate", "'%s' is not one of %s", operands->items[0], documents);
     printers[index](stdout);
     return CLI_EXIT_DONE;
 }

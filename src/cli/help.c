@@ -104,8 +104,7 @@ static int unknown_topic(const char *topic)
     const cli_command *command;
     for (size_t i = 0; (command = cli_command_at(i)); i++)
         if (!command->hidden) cli_suggestion_offer(&near, command->name);
-    if (near.best)
-        return cli_usage_error(false, NULL, "no command '%s'; did you mean '%s'?", topic, near.best);
+    if (near.best) return cli_usage_error(false, NULL, "no command '%s'; did you mean '%s'?", topic, near.best);
     return cli_usage_error(false, NULL, "no command '%s'", topic);
 }
 
@@ -132,7 +131,8 @@ const cli_command cli_help = {
     .operands = "[COMMAND]",
     .summary = "explains a command",
     .text = "Prints what a command does, its options and examples.",
-    .examples = examples, .example_count = CLI_LENGTH(examples),
+    .examples = examples,
+    .example_count = CLI_LENGTH(examples),
     .max_operands = 1,
     .run = run,
 };

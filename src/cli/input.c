@@ -10,8 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static tw_status fail(tw_error *error, tw_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+static tw_status fail(tw_error *error, tw_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 static tw_status fail(tw_error *error, tw_status status, const char *format, ...)
 {
@@ -61,8 +60,7 @@ tw_status cli_read_module(const char *path, uint8_t **bytes, size_t *size, tw_er
 {
     if (!strcmp(path, "-")) return read_all(STDIN_FILENO, bytes, size, error);
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return fail(error, errno == ENOENT ? TW_NOT_FOUND : TW_IO, "can't be opened: %s", strerror(errno));
+    if (file < 0) return fail(error, errno == ENOENT ? TW_NOT_FOUND : TW_IO, "can't be opened: %s", strerror(errno));
     struct stat about;
     tw_status status;
     if (!fstat(file, &about) && S_ISDIR(about.st_mode))

@@ -86,11 +86,12 @@ static int run(const void *given, const cli_operands *operands)
     char *text;
     tw_error error;
     if (s->explain) return strcmp(s->explain, "all") ? explain(s) : explain_all(s);
-    if (!operands->count)
-        return cli_usage_error(s->json, "inspect", "name a module, or a refusal with --explain");
+    if (!operands->count) return cli_usage_error(s->json, "inspect", "name a module, or a refusal with --explain");
     if (s->dump != NO_DUMP && operands->count < 2)
-        return cli_usage_error(s->json, "inspect", "--dump=%s needs the name of a region behind the module; "
-                               "'%s inspect %s' lists them", dumps[s->dump], CLI_PROGRAM, operands->items[0]);
+        return cli_usage_error(s->json, "inspect",
+                               "--dump=%s needs the name of a region behind the module; "
+                               "'%s inspect %s' lists them",
+                               dumps[s->dump], CLI_PROGRAM, operands->items[0]);
     if (s->dump == NO_DUMP && operands->count > 1)
         return cli_usage_error(s->json, "inspect", "'%s': a region is only named with --dump", operands->items[1]);
     if (inspect(s, operands, &text, &error)) return cli_failure(s->json, operands->items[0], &error);
@@ -108,7 +109,8 @@ static const cli_option options[] = {
 };
 
 static const cli_example examples[] = {
-    {"tensor-wasm inspect gemm.wasm", "lists every loop: name, place, depth, trip count, and its model or why it is refused"},
+    {"tensor-wasm inspect gemm.wasm",
+     "lists every loop: name, place, depth, trip count, and its model or why it is refused"},
     {"tensor-wasm inspect --json gemm.wasm", "the same for scripts"},
     {"tensor-wasm inspect --explain may-trap", "tells what that refusal means and what to change"},
     {"tensor-wasm inspect --dump=model gemm.wasm gemm:0", "prints the model of one region"},

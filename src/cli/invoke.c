@@ -87,8 +87,9 @@ static int prepare_function(cli_invocation *v, const tw_module *module, char **t
     if (v->prints && text_count != v->arg_count) {
         char signature[256];
         write_signature(signature, sizeof signature, params, v->arg_count, results, v->result_count);
-        return cli_usage_error(false, "run", "%s%s takes %zu argument%s; %zu %s given", v->name, signature, v->arg_count,
-                               v->arg_count == 1 ? "" : "s", text_count, text_count == 1 ? "was" : "were");
+        return cli_usage_error(false, "run", "%s%s takes %zu argument%s; %zu %s given", v->name, signature,
+                               v->arg_count, v->arg_count == 1 ? "" : "s", text_count,
+                               text_count == 1 ? "was" : "were");
     }
     v->args = calloc(v->arg_count + 1, sizeof *v->args);
     v->results = calloc(v->result_count + 1, sizeof *v->results);
@@ -104,8 +105,8 @@ static void prepare_nothing(cli_invocation *v, const tw_module *module)
 {
     char functions[256];
     if (!v->initialize && list_functions(module, functions, sizeof functions))
-        snprintf(v->hint, sizeof v->hint, "has no _start, so nothing is called; --invoke NAME calls one of its functions: %s",
-                 functions);
+        snprintf(v->hint, sizeof v->hint,
+                 "has no _start, so nothing is called; --invoke NAME calls one of its functions: %s", functions);
 }
 
 int cli_invocation_prepare(cli_invocation *v, const tw_module *module, const char *invoke, const cli_operands *operands)

@@ -9,10 +9,10 @@
 
 /* What of a module is called, with which values, and what came back. */
 typedef struct cli_invocation {
-    const char *name;    /* NULL = nothing but what instantiation does */
-    bool initialize;     /* _initialize is called before */
-    bool prints;         /* results are printed: the function was named by the user */
-    char hint[512];      /* what to say when nothing is called; "" = nothing */
+    const char *name; /* NULL = nothing but what instantiation does */
+    bool initialize;  /* _initialize is called before */
+    bool prints;      /* results are printed: the function was named by the user */
+    char hint[512];   /* what to say when nothing is called; "" = nothing */
     tw_val *args, *results;
     size_t arg_count, result_count;
 } cli_invocation;

@@ -39,7 +39,8 @@ static int unknown_command(const char *word)
     for (size_t i = 0; (command = cli_command_at(i)); i++)
         if (!command->hidden) cli_suggestion_offer(&near, command->name);
     if (near.best)
-        return cli_usage_error(false, NULL, "no command and no file is called '%s'; did you mean '%s'?", word, near.best);
+        return cli_usage_error(false, NULL, "no command and no file is called '%s'; did you mean '%s'?", word,
+                               near.best);
     return cli_usage_error(false, NULL, "no command and no file is called '%s'", word);
 }
 

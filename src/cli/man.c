@@ -80,9 +80,9 @@ static void print_command(FILE *out, const cli_command *command)
 
 static void print_exits(FILE *out)
 {
-#define PRINT_EXIT(name, code, meaning)                                                                       \
-    fprintf(out, ".TP\n.B %d\n", code);                                                                       \
-    print_text(out, meaning);                                                                                 \
+#define PRINT_EXIT(name, code, meaning)                                                                                \
+    fprintf(out, ".TP\n.B %d\n", code);                                                                                \
+    print_text(out, meaning);                                                                                          \
     fputs(".\n", out);
     CLI_EXIT_MAP(PRINT_EXIT)
 #undef PRINT_EXIT
@@ -90,16 +90,17 @@ static void print_exits(FILE *out)
 
 void cli_print_man(FILE *out)
 {
-    fprintf(out,
-            ".TH TENSOR\\-WASM 1 \"\" \"TensorWasm " TW_VERSION "\" \"User Commands\"\n"
-            ".SH NAME\ntensor\\-wasm \\- runs WebAssembly, and its hot loops as native kernels\n"
-            ".SH SYNOPSIS\n.B tensor\\-wasm\n.I MODULE\n[args...]\n.br\n.B tensor\\-wasm\n.I COMMAND\n[options] ...\n"
-            ".SH DESCRIPTION\n"
-            "TensorWasm runs WebAssembly. Loops over linear memory whose iterations may be reordered, decided with the "
-            "numbers of each run, are compiled to native kernels that use vector units and several cores, and leave the "
-            "same bits as the original code.\n.PP\n"
-            "Each option with a value is taken as\n.B \\-\\-option VALUE\nand as\n.BR \\-\\-option=VALUE .\n"
-            ".SH COMMANDS\n");
+    fprintf(
+        out,
+        ".TH TENSOR\\-WASM 1 \"\" \"TensorWasm " TW_VERSION "\" \"User Commands\"\n"
+        ".SH NAME\ntensor\\-wasm \\- runs WebAssembly, and its hot loops as native kernels\n"
+        ".SH SYNOPSIS\n.B tensor\\-wasm\n.I MODULE\n[args...]\n.br\n.B tensor\\-wasm\n.I COMMAND\n[options] ...\n"
+        ".SH DESCRIPTION\n"
+        "TensorWasm runs WebAssembly. Loops over linear memory whose iterations may be reordered, decided with the "
+        "numbers of each run, are compiled to native kernels that use vector units and several cores, and leave the "
+        "same bits as the original code.\n.PP\n"
+        "Each option with a value is taken as\n.B \\-\\-option VALUE\nand as\n.BR \\-\\-option=VALUE .\n"
+        ".SH COMMANDS\n");
     const cli_command *command;
     for (size_t i = 0; (command = cli_command_at(i)); i++)
         if (!command->hidden) print_command(out, command);

@@ -42,9 +42,9 @@ void cli_print_json(json_t *root)
 
 static void print_json(const char *subject, const char *status, const tw_error *error)
 {
-    json_t *detail = json_pack("{s:s, s:o, s:o, s:o}", "status", status, "function",
-                               place(error->function, TW_NO_FUNCTION), "offset", place(error->offset, TW_NO_OFFSET),
-                               "message", cli_json_text(error->message));
+    json_t *detail =
+        json_pack("{s:s, s:o, s:o, s:o}", "status", status, "function", place(error->function, TW_NO_FUNCTION),
+                  "offset", place(error->offset, TW_NO_OFFSET), "message", cli_json_text(error->message));
     cli_print_json(subject ? json_pack("{s:o, s:o}", "module", cli_json_text(subject), "error", detail)
                            : json_pack("{s:o}", "error", detail));
 }

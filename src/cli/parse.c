@@ -67,7 +67,8 @@ static int unknown_option(const parser *p, const char *name, size_t size)
         if (p->command->options[i].kind != CLI_HEADING) cli_suggestion_offer(&near, p->command->options[i].name);
     cli_suggestion_offer(&near, "help");
     if (near.best)
-        return cli_usage_error(p->json, p->command->name, "unknown option '--%s'; did you mean '--%s'?", word, near.best);
+        return cli_usage_error(p->json, p->command->name, "unknown option '--%s'; did you mean '--%s'?", word,
+                               near.best);
     return cli_usage_error(p->json, p->command->name, "unknown option '--%s'", word);
 }
 

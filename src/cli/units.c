@@ -9,8 +9,8 @@ typedef struct unit {
 } unit;
 
 static const unit sizes[] = {
-    {"", 1},           {"B", 1},          {"KiB", 1ull << 10}, {"MiB", 1ull << 20}, {"GiB", 1ull << 30},
-    {"TiB", 1ull << 40}, {"kB", 1000},    {"MB", 1000000},     {"GB", 1000000000},
+    {"", 1},      {"B", 1},        {"KiB", 1ull << 10}, {"MiB", 1ull << 20}, {"GiB", 1ull << 30}, {"TiB", 1ull << 40},
+    {"kB", 1000}, {"MB", 1000000}, {"GB", 1000000000},
 };
 static const unit durations[] = {
     {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000},

@@ -62,8 +62,9 @@ const cli_command cli_validate = {
     .name = "validate",
     .operands = "MODULE",
     .summary = "says whether a module is valid here, or what is wrong and where",
-    .text = "MODULE is a .wasm or a .wat file, or - for stdin. Nothing of it is run. A module that needs a proposal which is "
-            "off here is refused with the name of the proposal.",
+    .text =
+        "MODULE is a .wasm or a .wat file, or - for stdin. Nothing of it is run. A module that needs a proposal which is "
+        "off here is refused with the name of the proposal.",
     .options = options,
     .option_count = CLI_LENGTH(options),
     .examples = examples,

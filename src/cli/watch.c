@@ -27,8 +27,8 @@ void cli_timeout_message(char *buffer, uint64_t limit_ns)
     } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
     size_t i = 0;
     while (limit_ns % units[i].worth) i++;
-    snprintf(buffer, 128, "the time limit of %" PRIu64 "%s ended the guest; --timeout sets it", limit_ns / units[i].worth,
-             units[i].unit);
+    snprintf(buffer, 128, "the time limit of %" PRIu64 "%s ended the guest; --timeout sets it",
+             limit_ns / units[i].worth, units[i].unit);
 }
 
 /* The lock is kept to the end: the main thread can't come back between the look at `done` and _exit. Written with
@@ -38,7 +38,8 @@ static void end_process(void)
     char message[128], line[192];
     cli_timeout_message(message, watch.limit_ns);
     int size = snprintf(line, sizeof line, "%s: %s\n", CLI_PROGRAM, message);
-    if (write(STDERR_FILENO, line, (size_t)size) < 0) { /* nowhere to tell it */ }
+    if (write(STDERR_FILENO, line, (size_t)size) < 0) { /* nowhere to tell it */
+    }
     _exit(CLI_EXIT_TIMEOUT);
 }
 
