@@ -18,6 +18,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/raw.h"
 #include "compile/compile.h"
 #include "region/model.h"
 #include "region/plan.h"
@@ -50,12 +51,6 @@ typedef struct tw_dispatch tw_dispatch;
 tw_status tw_dispatch_new(const tw_dispatch_region *regions, uint32_t count, const tw_dispatch_options *options,
                           tw_dispatch **out, tw_error *error);
 void tw_dispatch_free(tw_dispatch *dispatch);
-
-/* One raw value of a stub call; the layout of wasmtime_val_raw_t's first 8 bytes. */
-typedef union tw_raw {
-    uint64_t bits;
-    uint64_t space[2]; /* 16 bytes, as the engine lays stub values out */
-} tw_raw;
 
 typedef enum tw_outcome {
     TW_OUTCOME_GO_ON,   /* exit 0 */

@@ -21,22 +21,13 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/raw.h"
 #include "memory/slot.h"
 
 typedef struct tw_core tw_core;
 typedef struct tw_code tw_code;
 typedef struct tw_link tw_link;
 typedef struct tw_store tw_store;
-
-typedef union tw_raw {
-    int32_t i32;
-    int64_t i64;
-    uint32_t f32; /* bits */
-    uint64_t f64; /* bits */
-    uint8_t v128[16];
-    void *funcref;
-} tw_raw;
-_Static_assert(sizeof(tw_raw) == 16, "the engine's raw value");
 
 /* ---- the engine ---- */
 
@@ -74,7 +65,7 @@ void tw_link_free(tw_link *link);
 /* ---- instances ---- */
 
 /* A host function. values: arguments, to be overwritten by results. A failure becomes a trap of the guest, and the
- * status and error become the outcome of the call from outside. */
+ * status and error become the ending of the call from outside. */
 typedef tw_status (*tw_raw_func)(void *context, tw_store *store, tw_raw *values, size_t count, tw_error *error);
 typedef struct tw_binding {
     tw_raw_func call;
@@ -132,17 +123,17 @@ typedef struct tw_frame {
 } tw_frame;
 
 /* What became of a run of guest code. Only status is written when it is TW_OK. */
-typedef struct tw_outcome {
+typedef struct tw_ending {
     tw_status status;  /* TW_OK, TW_TRAP, TW_EXIT, TW_LIMIT (the system refused), or what a host function returned */
     tw_trap trap;      /* TW_TRAP */
     int32_t exit_code; /* TW_EXIT */
     tw_error error;    /* neither TW_TRAP nor TW_EXIT */
     uint32_t frame_count;
     tw_frame frames[TW_MAX_FRAMES]; /* innermost first */
-} tw_outcome;
+} tw_ending;
 
-/* Instantiates: runs active segments and the start function. Returns outcome->status; *out only when TW_OK. */
-tw_status tw_store_new(tw_link *link, const tw_store_options *options, tw_store **out, tw_outcome *outcome);
+/* Instantiates: runs active segments and the start function. Returns ending->status; *out only when TW_OK. */
+tw_status tw_store_new(tw_link *link, const tw_store_options *options, tw_store **out, tw_ending *ending);
 void tw_store_free(tw_store *store);
 void *tw_store_owner(const tw_store *store);
 
@@ -153,8 +144,8 @@ typedef enum tw_handle_kind { TW_HANDLE_FUNC, TW_HANDLE_GLOBAL, TW_HANDLE_TABLE,
 /* About 200 ns: keep the handle. False when there is no such export of that kind. */
 bool tw_store_export(tw_store *store, const char *name, tw_handle_kind kind, tw_handle *out);
 
-/* values: room for max(arguments, results). Returns outcome->status. */
-tw_status tw_store_call(tw_store *store, const tw_handle *func, tw_raw *values, size_t count, tw_outcome *outcome);
+/* values: room for max(arguments, results). Returns ending->status. */
+tw_status tw_store_call(tw_store *store, const tw_handle *func, tw_raw *values, size_t count, tw_ending *ending);
 
 /* A new host function in this store. It lives as long as the store. */
 tw_status tw_store_func_new(tw_store *store, const uint8_t *params, uint32_t param_count, const uint8_t *results,

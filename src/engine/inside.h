@@ -67,8 +67,8 @@ tw_status tw_engine_fail(tw_error *error, tw_status status, wasmtime_error_t *fa
 /* NULL when out of memory or a type byte is unknown. */
 wasm_functype_t *tw_engine_functype(const uint8_t *params, uint32_t param_count, const uint8_t *results,
                                     uint32_t result_count);
-/* Says whether the guest ran to its end, else fills the outcome. Deletes both. */
-tw_status tw_outcome_take(tw_store *store, wasmtime_error_t *failure, wasm_trap_t *trap, tw_outcome *outcome);
+/* Says whether the guest ran to its end, else fills the ending. Deletes both. */
+tw_status tw_ending_take(tw_store *store, wasmtime_error_t *failure, wasm_trap_t *trap, tw_ending *ending);
 /* The callback of every binding: data is its index, the store is the caller's. */
 wasm_trap_t *tw_store_on_binding(void *data, wasmtime_caller_t *caller, wasmtime_val_raw_t *values, size_t count);
 wasi_config_t *tw_wasi_config(const tw_wasi_setup *setup, tw_error *error);

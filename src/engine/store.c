@@ -40,31 +40,31 @@ static tw_status prepare(tw_store *store, const tw_store_options *options, tw_er
     return failure ? tw_engine_fail(error, TW_IO, failure) : TW_OK;
 }
 
-static tw_status instantiate(tw_store *store, tw_outcome *outcome)
+static tw_status instantiate(tw_store *store, tw_ending *ending)
 {
     wasm_trap_t *trap = NULL;
     tw_store *before = tw_creator_begin(store);
     wasmtime_error_t *failure =
         wasmtime_instance_pre_instantiate(store->link->pre, store->context, &store->instance, &trap);
     tw_creator_begin(before);
-    return tw_outcome_take(store, failure, trap, outcome);
+    return tw_ending_take(store, failure, trap, ending);
 }
 
-tw_status tw_store_new(tw_link *link, const tw_store_options *options, tw_store **out, tw_outcome *outcome)
+tw_status tw_store_new(tw_link *link, const tw_store_options *options, tw_store **out, tw_ending *ending)
 {
     tw_store *store = calloc(1, sizeof *store);
-    if (!store) return outcome->status = tw_fail_memory(&outcome->error);
+    if (!store) return ending->status = tw_fail_memory(&ending->error);
     *store = (tw_store){.link = link, .bindings = options->bindings, .owner = options->owner,
                         .on_memory = options->on_memory, .max_memory = options->max_memory};
     store->store = wasmtime_store_new(link->code->core->engine, store, NULL);
     store->context = wasmtime_store_context(store->store);
     atomic_fetch_add(&link->references, 1);
-    outcome->frame_count = 0;
-    outcome->status = prepare(store, options, &outcome->error);
-    if (outcome->status == TW_OK) instantiate(store, outcome);
-    if (outcome->status == TW_OK) *out = store;
+    ending->frame_count = 0;
+    ending->status = prepare(store, options, &ending->error);
+    if (ending->status == TW_OK) instantiate(store, ending);
+    if (ending->status == TW_OK) *out = store;
     else tw_store_free(store);
-    return outcome->status;
+    return ending->status;
 }
 
 void tw_store_free(tw_store *store)
@@ -89,14 +89,14 @@ tw_slot *tw_store_slot(const tw_store *store, uint32_t index)
 
 /* ---- calls ---- */
 
-tw_status tw_store_call(tw_store *store, const tw_handle *func, tw_raw *values, size_t count, tw_outcome *outcome)
+tw_status tw_store_call(tw_store *store, const tw_handle *func, tw_raw *values, size_t count, tw_ending *ending)
 {
     wasm_trap_t *trap = NULL;
     wasmtime_func_t callee = as_func(func);
     store->host_error.status = TW_OK;
     wasmtime_error_t *failure =
         wasmtime_func_call_unchecked(store->context, &callee, (wasmtime_val_raw_t *)values, count, &trap);
-    return tw_outcome_take(store, failure, trap, outcome);
+    return tw_ending_take(store, failure, trap, ending);
 }
 
 /* Calls may nest: a host function may pass on to WASI, whose adapter is a guest, too. */

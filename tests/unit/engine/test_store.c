@@ -28,7 +28,7 @@ static tw_code *code_of(const char *text)
 
 typedef struct fixture {
     tw_store *store;
-    tw_outcome outcome;
+    tw_ending ending;
 } fixture;
 
 static void open_with(fixture *f, const char *text, const tw_link_func *funcs, const tw_binding *bindings, size_t count)
@@ -39,7 +39,7 @@ static void open_with(fixture *f, const char *text, const tw_link_func *funcs, c
     if (tw_link_new(code, funcs, count, &link, &error) != TW_OK) fail_msg("%s", error.message);
     tw_store_options options = {.bindings = bindings, .max_memory = 1 << 24, .max_table = 1000};
     f->store = NULL;
-    tw_store_new(link, &options, &f->store, &f->outcome);
+    tw_store_new(link, &options, &f->store, &f->ending);
     tw_link_free(link);
     tw_code_free(code);
 }
@@ -47,14 +47,14 @@ static void open_with(fixture *f, const char *text, const tw_link_func *funcs, c
 static void open_plain(fixture *f, const char *text)
 {
     open_with(f, text, NULL, NULL, 0);
-    if (!f->store) fail_msg("%s", f->outcome.error.message);
+    if (!f->store) fail_msg("%s", f->ending.error.message);
 }
 
 static tw_status call(fixture *f, const char *name, tw_raw *values, size_t count)
 {
     tw_handle func;
     assert_true(tw_store_export(f->store, name, TW_HANDLE_FUNC, &func));
-    return tw_store_call(f->store, &func, values, count, &f->outcome);
+    return tw_store_call(f->store, &func, values, count, &f->ending);
 }
 
 static void the_slot_is_the_guests_memory(void **state)
@@ -74,7 +74,7 @@ static void the_slot_is_the_guests_memory(void **state)
     assert_memory_equal(slot->base + 65532, "\4\3\2\1", 4);
     values[0].i32 = 65533;
     assert_int_equal(call(&f, "st", values, 2), TW_TRAP);
-    assert_int_equal(f.outcome.trap, TW_TRAP_MEMORY_OUT_OF_BOUNDS);
+    assert_int_equal(f.ending.trap, TW_TRAP_MEMORY_OUT_OF_BOUNDS);
     values[0].i32 = 3;
     assert_int_equal(call(&f, "grow", values, 1), TW_OK);
     assert_int_equal(values[0].i32, 1);
@@ -113,7 +113,7 @@ static void limits_of_memory_and_table_hold(void **state)
     tw_store_free(f.store);
     open_with(&f, "(module (memory 300))", NULL, NULL, 0);
     assert_null(f.store);
-    assert_int_equal(f.outcome.status, TW_LIMIT);
+    assert_int_equal(f.ending.status, TW_LIMIT);
 }
 
 static void traps_have_kind_and_frames(void **state)
@@ -138,13 +138,13 @@ static void traps_have_kind_and_frames(void **state)
         fixture f;
         open_plain(&f, text.data);
         assert_int_equal(call(&f, "f", NULL, 0), TW_TRAP);
-        assert_int_equal(f.outcome.trap, cases[i].trap);
-        assert_true(f.outcome.frame_count >= 2);
-        assert_int_equal(f.outcome.frames[0].function, 1);
+        assert_int_equal(f.ending.trap, cases[i].trap);
+        assert_true(f.ending.frame_count >= 2);
+        assert_int_equal(f.ending.frames[0].function, 1);
         uint32_t at = cases[i].trap == TW_TRAP_STACK_OVERFLOW; /* its first frame was never entered: no offset */
-        if (at) assert_true(f.outcome.frames[0].offset == TW_NO_OFFSET);
-        assert_true(f.outcome.frames[at].offset > 8 && f.outcome.frames[at].offset < 200);
-        if (cases[i].trap != TW_TRAP_STACK_OVERFLOW) assert_int_equal(f.outcome.frames[1].function, 2);
+        if (at) assert_true(f.ending.frames[0].offset == TW_NO_OFFSET);
+        assert_true(f.ending.frames[at].offset > 8 && f.ending.frames[at].offset < 200);
+        if (cases[i].trap != TW_TRAP_STACK_OVERFLOW) assert_int_equal(f.ending.frames[1].function, 2);
         tw_store_free(f.store);
         tw_bytes_free(&text);
     }
@@ -183,9 +183,9 @@ static void host_functions_answer_and_their_failures_come_back(void **state)
     assert_int_equal(call(&f, "f", values, 1), TW_OK);
     assert_int_equal(values[0].i32, 107);
     assert_int_equal(call(&f, "g", values, 0), TW_BUSY);
-    assert_int_equal(f.outcome.error.status, TW_BUSY);
-    assert_string_equal(f.outcome.error.message, "not today");
-    assert_int_equal(f.outcome.frame_count, 1);
+    assert_int_equal(f.ending.error.status, TW_BUSY);
+    assert_string_equal(f.ending.error.message, "not today");
+    assert_int_equal(f.ending.frame_count, 1);
     assert_int_equal(call(&f, "f", values, 1), TW_OK);
     tw_store_free(f.store);
 }

@@ -28,52 +28,52 @@ static tw_trap trap_of(wasmtime_trap_code_t code)
     }
 }
 
-static void take_frames(wasm_frame_vec_t *trace, tw_outcome *outcome)
+static void take_frames(wasm_frame_vec_t *trace, tw_ending *ending)
 {
-    outcome->frame_count = 0;
-    for (size_t i = 0; i < trace->size && outcome->frame_count < TW_MAX_FRAMES; i++) {
+    ending->frame_count = 0;
+    for (size_t i = 0; i < trace->size && ending->frame_count < TW_MAX_FRAMES; i++) {
         size_t offset = wasm_frame_module_offset(trace->data[i]);
-        outcome->frames[outcome->frame_count++] = (tw_frame){
+        ending->frames[ending->frame_count++] = (tw_frame){
             wasm_frame_func_index(trace->data[i]), offset == SIZE_MAX ? TW_NO_OFFSET : offset};
     }
     wasm_frame_vec_delete(trace);
 }
 
-static tw_status take_trap(wasm_trap_t *trap, tw_outcome *outcome)
+static tw_status take_trap(wasm_trap_t *trap, tw_ending *ending)
 {
     wasmtime_trap_code_t code;
     wasm_frame_vec_t trace;
-    outcome->status = TW_TRAP;
-    outcome->trap = wasmtime_trap_code(trap, &code) ? trap_of(code) : TW_TRAP_OTHER;
+    ending->status = TW_TRAP;
+    ending->trap = wasmtime_trap_code(trap, &code) ? trap_of(code) : TW_TRAP_OTHER;
     wasm_trap_trace(trap, &trace);
-    take_frames(&trace, outcome);
+    take_frames(&trace, ending);
     wasm_trap_delete(trap);
     return TW_TRAP;
 }
 
-static tw_status take_error(tw_store *store, wasmtime_error_t *failure, tw_outcome *outcome)
+static tw_status take_error(tw_store *store, wasmtime_error_t *failure, tw_ending *ending)
 {
     wasm_frame_vec_t trace;
     wasmtime_error_wasm_trace(failure, &trace);
-    take_frames(&trace, outcome);
+    take_frames(&trace, ending);
     int exit_code;
     if (store->host_error.status != TW_OK) {
-        outcome->error = store->host_error;
-        outcome->status = store->host_error.status;
+        ending->error = store->host_error;
+        ending->status = store->host_error.status;
         wasmtime_error_delete(failure);
     } else if (wasmtime_error_exit_status(failure, &exit_code)) {
-        outcome->status = TW_EXIT;
-        outcome->exit_code = exit_code;
+        ending->status = TW_EXIT;
+        ending->exit_code = exit_code;
         wasmtime_error_delete(failure);
     } else {
-        outcome->status = tw_engine_fail(&outcome->error, TW_LIMIT, failure);
+        ending->status = tw_engine_fail(&ending->error, TW_LIMIT, failure);
     }
-    return outcome->status;
+    return ending->status;
 }
 
-tw_status tw_outcome_take(tw_store *store, wasmtime_error_t *failure, wasm_trap_t *trap, tw_outcome *outcome)
+tw_status tw_ending_take(tw_store *store, wasmtime_error_t *failure, wasm_trap_t *trap, tw_ending *ending)
 {
-    if (trap) return take_trap(trap, outcome);
-    if (failure) return take_error(store, failure, outcome);
-    return outcome->status = TW_OK;
+    if (trap) return take_trap(trap, ending);
+    if (failure) return take_error(store, failure, ending);
+    return ending->status = TW_OK;
 }
