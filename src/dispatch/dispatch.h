@@ -25,16 +25,22 @@
 #include "region/refusals.h"
 
 struct tw_kcache;
+struct tw_device;
 
 typedef enum tw_dispatch_mode { TW_DISPATCH_AUTO, TW_DISPATCH_FORCE } tw_dispatch_mode;
 typedef enum tw_dispatch_kind { TW_DISPATCH_REAL, TW_DISPATCH_ECHO, TW_DISPATCH_TRAP } tw_dispatch_kind;
 
 /* One region of a module, in the order of the rewrite's sites. */
 typedef struct tw_dispatch_region {
-    const tw_model *model; /* borrowed; outlives the dispatch */
+    const tw_model *model; /* borrowed; outlives the program */
     bool whole_function;   /* no loop behind it: the kernel must answer */
     bool nested;           /* the countdown is in the outer header, else at entry */
 } tw_dispatch_region;
+
+/* Copies the array; hashes each model's text. Immutable: any thread, any number of dispatches, which it must outlive. */
+typedef struct tw_program tw_program;
+tw_status tw_program_new(const tw_dispatch_region *regions, uint32_t count, tw_program **out, tw_error *error);
+void tw_program_free(tw_program *program);
 
 typedef struct tw_dispatch_options {
     tw_dispatch_mode mode;
@@ -42,14 +48,15 @@ typedef struct tw_dispatch_options {
     uint32_t threads;       /* at least 1 */
     bool canonical_nan;
     uint64_t tenant;
-    struct tw_kcache *cache;/* of the embedder; never NULL here */
-    tw_compiler *compiler;
-    const atomic_uint *stop;/* set when the instance is being stopped */
+    struct tw_kcache *cache;/* of the embedder; never NULL here; the dispatch keeps a reference */
+    tw_compiler *compiler;  /* outlives the dispatch */
+    struct tw_device *device; /* the CPU; NULL: the guest's own thread only; outlives the dispatch */
+    const atomic_uint *stop;/* set when the instance is being stopped; never NULL; outlives the dispatch */
 } tw_dispatch_options;
 
 typedef struct tw_dispatch tw_dispatch;
-tw_status tw_dispatch_new(const tw_dispatch_region *regions, uint32_t count, const tw_dispatch_options *options,
-                          tw_dispatch **out, tw_error *error);
+/* Cheap: makes an entry in the cache for each region (so that it isn't empty from here on), prepares nothing else. */
+tw_status tw_dispatch_new(const tw_program *program, const tw_dispatch_options *options, tw_dispatch **out, tw_error *error);
 void tw_dispatch_free(tw_dispatch *dispatch);
 
 typedef enum tw_outcome {
