@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_REWRITE_REWRITE_H
+#define TW_REWRITE_REWRITE_H
+
+/* Rewrites a module so that accepted regions ask a stub, and so that whatever runs can be stopped. Only appends; no
+ * index of the user's ever shifts; functions that nothing was asked for stay byte-identical.
+ *
+ *   F         global.get $guard  if  params…  return_call $twin  end   then the original body, untouched
+ *   twin      F's body, where each region's loop is replaced by
+ *                 ask = --countdown <= 0
+ *                 again: if ask: [not installed: call_indirect slot 0 (region)]  (exit, headers) = call_indirect slot r (…)
+ *                        if exit = 0:  (exit, headers) = call L (…);  exit = AGAIN: ask, again
+ *                 branch to where exit says
+ *   L         the loop itself, call-free: (live-ins, headers, other locals it reads) → (exit, headers). When the loop has inner
+ *             loops: at its header, countdown <= 0: return AGAIN; else --countdown. So countdown c makes c iterations
+ *             between two questions, and the stub is asked at least every time the region is entered with c = 1.
+ *
+ * Countdowns start at 0: the first arrival asks. A stub that leaves a countdown below 1 is taken to mean 1.
+ *
+ * All appended entities that the host needs are exported, with names that begin with "tw:":
+ *   tw:stubs          the stub table; slot 0 is the generic stub (i32 region) -> ()
+ *   tw:countdown:N    mutable i64, region N       tw:installed:N   mutable i32, 0 until the host has put the typed stub in
+ *   tw:guard:F        mutable i32, function F; 1 at first, 0 = run the original body
+ *   tw:memory         the private memory for probes, where there is one */
+
+#include "wasm/encode.h"
+#include "wasm/nest.h"
+
+enum {
+    TW_REWRITE_AGAIN = -1,       /* L's code for "the countdown is over"; stubs never return it */
+    TW_REWRITE_MAX_VALUES = 60,  /* parameters, and results, of a stub */
+};
+
+typedef struct tw_rewrite_region { /* one accepted loop nest */
+    uint32_t func;
+    uint64_t loop_offset;    /* module offset of the `loop` opcode that is the outermost header */
+    bool nested;             /* count down in the header of L (loops inside), else once at entry */
+    /* Locals that the nest doesn't write and the stub wants. L gets all that it reads, these or not. */
+    const uint32_t *live_ins;
+    uint32_t live_in_count;
+    /* Locals that the nest writes and whose value is read at its header or after it. */
+    const uint32_t *headers;
+    uint32_t header_count;
+} tw_rewrite_region;
+
+/* A whole function becomes a region: its body is replaced by a call of the stub (parameters) -> (exit, results). */
+typedef struct tw_rewrite_function {
+    uint32_t func;
+} tw_rewrite_function;
+
+typedef struct tw_rewrite_options {
+    const tw_rewrite_region *regions;
+    uint32_t region_count;
+    const tw_rewrite_function *functions;
+    uint32_t function_count;
+    bool stoppable; /* probes where a loop or a recursion might otherwise never touch memory */
+} tw_rewrite_options;
+
+/* How the host talks to a region. Sites are the regions in the order given, then the functions; a site's number is what
+ * slot 0 gets as its argument and the N in the export names. */
+typedef struct tw_rewrite_site {
+    tw_status status;       /* TW_OK, or TW_REFUSED: left out of the rewrite, `why` says why, and the rest is unset */
+    const char *why;
+    uint64_t why_offset;    /* where in the user's module */
+    uint32_t func;          /* the user's function */
+    bool whole_function;
+    uint32_t slot;          /* in the stub table */
+    uint32_t countdown, guard, installed; /* global indices; UINT32_MAX for a whole function but `installed` */
+    uint32_t twin, outlined;              /* function indices; UINT32_MAX for a whole function */
+    uint32_t exit_count;    /* exits 1 … exit_count, in the order of tw_nest */
+    const uint8_t *params;  /* of the stub, tw_type bytes: live-ins, then headers; or the function's parameters */
+    uint32_t param_count;
+    const uint8_t *results; /* i32 exit, then headers; or the function's results */
+    uint32_t result_count;
+} tw_rewrite_site;
+
+typedef struct tw_rewrite {
+    tw_arena arena;
+    uint8_t *bytes; /* the rewritten module; NULL when it is the input, unchanged */
+    size_t size;
+    tw_offset_map *map; /* NULL with bytes */
+    tw_rewrite_site *sites;
+    uint32_t site_count;
+    uint32_t stub_table;     /* UINT32_MAX without sites */
+    uint32_t private_memory; /* UINT32_MAX when there is none. The stopper has to protect it too. */
+    uint32_t probed_loops, probed_functions;
+} tw_rewrite;
+
+/* The module must have passed tw_wasm_check_bodies and the engine's validation. TW_REFUSED when the module as a whole can't
+ * be rewritten (it exports a name that begins with "tw:"): run the original. *out is independent of the module. Free with
+ * tw_rewrite_free. */
+tw_status tw_rewrite_module(const tw_wasm *module, const tw_rewrite_options *options, tw_rewrite **out, tw_error *error);
+void tw_rewrite_free(tw_rewrite *rewrite);
+
+#endif
