@@ -20,10 +20,12 @@ typedef struct tw_facts {
     /* accesses of different groups never touch a common byte (reads among themselves aside) */
     uint8_t group[TW_MODEL_MAX_ACCESSES];
     bool canonical_nan;
+    bool checked; /* every access is tested as it is made, for checked builds: no assumption */
 } tw_facts;
 
 /* "fact …" lines after the model's text; together they are the request to the compile worker and the cache key. */
 void tw_facts_print(const tw_model *model, const tw_facts *facts, tw_bytes *out);
+/* text: only the fact lines. Every line is checked; the order doesn't matter. */
 tw_status tw_facts_parse(const tw_model *model, const char *text, size_t size, tw_facts *out, tw_error *error);
 
 /* Where a kernel finds its numbers: `args` is an array of 64-bit words laid out from the model alone. */

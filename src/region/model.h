@@ -32,6 +32,10 @@ enum {
     TW_MODEL_MAX_ACCESSES = 128,
     TW_MODEL_MAX_VALUES = 4096,
     TW_MODEL_MAX_EXPRS = 8192,
+    TW_MODEL_MAX_SYMBOLS = 1024, /* headers, live-outs and outputs too */
+    TW_MODEL_MAX_AFFINES = 4096,
+    TW_MODEL_MAX_CARRIED = 256,
+    TW_MODEL_MAX_CHECKS = 4096,
 };
 
 #define TW_NONE UINT32_MAX
@@ -50,7 +54,7 @@ typedef struct tw_symbol {
 /* ---- exprs: evaluated in index order, arguments first ---- */
 
 typedef enum tw_expr_kind {
-    TW_EXPR_CONST,   /* imm */
+    TW_EXPR_CONST,   /* imm; the upper half of a 32-bit one is 0 */
     TW_EXPR_SYMBOL,  /* index: symbols */
     TW_EXPR_COUNTER, /* index: loops; the loop's counter, wrapped to `bits` */
     TW_EXPR_OP,      /* op: a wasm integer operation of kind PURE, or a trapping one (a trap makes it poison) */
@@ -89,11 +93,12 @@ typedef struct tw_model_access {
 } tw_model_access;
 
 typedef enum tw_value_kind {
-    TW_VALUE_CONST,   /* bits */
+    TW_VALUE_CONST,   /* bits; the upper half of a 32-bit one is 0 */
     TW_VALUE_SYMBOL,  /* index */
     TW_VALUE_AFFINE,  /* index: an integer */
     TW_VALUE_READ,    /* index: access; performed where the body has the item */
-    TW_VALUE_OP,      /* op over args[0..2]; PURE scalar operations and select (args: a, b, condition) */
+    TW_VALUE_OP,      /* op over args[0..2], which have lower numbers: PURE scalar operations; select (args: a, b, condition);
+                         integer division and remainder by a constant that isn't 0 (nor -1 for div_s and rem_s) */
     TW_VALUE_CARRIED, /* index: carried scalar, its value at the start of the iteration */
     TW_VALUE_FINAL,   /* index: carried scalar, its value after its loop (its init when there was no trip) */
 } tw_value_kind;
@@ -114,8 +119,9 @@ typedef struct tw_carried { /* a scalar that one iteration hands to the next */
 } tw_carried;
 
 typedef enum tw_item_kind {
-    TW_ITEM_READ,  /* value: of kind READ; guard: 0/1 value or TW_NONE */
-    TW_ITEM_STORE, /* index: access; value: what; guard: 0/1 value or TW_NONE */
+    TW_ITEM_READ,  /* value: of kind READ; guard: an i32 value or TW_NONE. A read whose guard is 0 may be performed all the
+                      same (its footprint is checked with the rest): its value must then not matter */
+    TW_ITEM_STORE, /* index: access; value: what; guard: an i32 value, or TW_NONE; 0: nothing is stored */
     TW_ITEM_LOOP,  /* index: loop */
 } tw_item_kind;
 
@@ -181,12 +187,15 @@ typedef struct tw_model {
     uint32_t exit;           /* the rewrite's exit number when the loop is left */
 } tw_model;
 
+/* Empty: place TW_NO_OFFSET, func TW_NO_FUNCTION, name "". */
 tw_status tw_model_new(tw_model **out, tw_error *error);
 void tw_model_free(tw_model *model);
 void tw_model_print(const tw_model *model, tw_bytes *out);
-/* error->offset is the byte in the text. Checked: every index, type, depth and order; a parsed model is well-formed. */
+/* The whole of `text` must be one model, "end" line included. error->offset is the byte in the text. Checked: every index, type, depth and order; a parsed model is well-formed. */
 tw_status tw_model_parse(const char *text, size_t size, tw_model **out, tw_error *error);
-/* What parse checks, for a model built in memory. */
+/* Bytes of the model at the start of `text`, its "end" line included (facts may follow); `size` when there is no such line. */
+size_t tw_model_text_size(const char *text, size_t size);
+/* What parse checks, for a model built in memory. TW_INVALID says what is wrong where. */
 tw_status tw_model_verify(const tw_model *model, tw_error *error);
 
 /* The chain of loops around `loop` (itself included), outermost first; returns its length = depth + 1, 0 for TW_NONE. */

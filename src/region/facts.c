@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text form of facts, a line each, after the model's:
+ *
+ *   fact parallel n0 | dead n0 | varying n0
+ *   fact trips n0 1024
+ *   fact stride x0 n1 zero | unit
+ *   fact group x0 3
+ *   fact canonical-nan | checked
+ *
+ * What isn't said is false, 0 or `any`. */
+
+#include "region/facts.h"
+
+#include "region/text.h"
+
+static void print_loop_facts(const tw_facts *facts, uint32_t l, tw_bytes *out)
+{
+    if (facts->parallel[l]) tw_bytes_printf(out, "fact parallel n%u\n", l);
+    if (facts->dead[l]) tw_bytes_printf(out, "fact dead n%u\n", l);
+    if (facts->varying[l]) tw_bytes_printf(out, "fact varying n%u\n", l);
+    if (facts->trips[l]) tw_bytes_printf(out, "fact trips n%u %llu\n", l, (unsigned long long)facts->trips[l]);
+}
+
+static void print_strides(const tw_model *model, const tw_facts *facts, uint32_t x, tw_bytes *out)
+{
+    uint32_t chain[TW_MODEL_MAX_DEPTH], length = tw_model_chain(model, model->accesses[x].loop, chain);
+    for (uint32_t d = 0; d < length; d++) {
+        uint8_t stride = facts->stride[x][d];
+        if (stride == TW_STRIDE_ANY) continue;
+        tw_bytes_printf(out, "fact stride x%u n%u %s\n", x, chain[d], stride == TW_STRIDE_UNIT ? "unit" : "zero");
+    }
+}
+
+void tw_facts_print(const tw_model *model, const tw_facts *facts, tw_bytes *out)
+{
+    for (uint32_t l = 0; l < model->loop_count; l++) print_loop_facts(facts, l, out);
+    for (uint32_t x = 0; x < model->access_count; x++) print_strides(model, facts, x, out);
+    for (uint32_t x = 0; x < model->access_count; x++)
+        if (facts->group[x]) tw_bytes_printf(out, "fact group x%u %u\n", x, facts->group[x]);
+    if (facts->canonical_nan) tw_bytes_append_string(out, "fact canonical-nan\n");
+    if (facts->checked) tw_bytes_append_string(out, "fact checked\n");
+}
+
+static tw_status parse_ref(tw_text *text, char letter, uint32_t count, uint32_t *out)
+{
+    tw_text before = *text;
+    TW_TRY(tw_text_index(text, letter, out));
+    if (*out < count) return TW_OK;
+    return tw_text_fail(&before, "there is no %c%u", letter, *out);
+}
+
+static tw_status parse_stride(const tw_model *model, tw_text *text, tw_facts *out)
+{
+    uint32_t x, loop, d = 0;
+    TW_TRY(parse_ref(text, 'x', model->access_count, &x));
+    TW_TRY(parse_ref(text, 'n', model->loop_count, &loop));
+    uint32_t chain[TW_MODEL_MAX_DEPTH], length = tw_model_chain(model, model->accesses[x].loop, chain);
+    while (d < length && chain[d] != loop) d++;
+    if (d == length) return tw_text_fail(text, "n%u isn't around x%u", loop, x);
+    out->stride[x][d] = tw_text_word(text, "unit") ? TW_STRIDE_UNIT : TW_STRIDE_ZERO;
+    return out->stride[x][d] == TW_STRIDE_UNIT ? TW_OK : tw_text_expect(text, "zero");
+}
+
+static tw_status parse_group(const tw_model *model, tw_text *text, tw_facts *out)
+{
+    uint32_t x, group;
+    TW_TRY(parse_ref(text, 'x', model->access_count, &x));
+    TW_TRY(tw_text_u32(text, &group));
+    if (group > UINT8_MAX) return tw_text_fail(text, "a group is below 256");
+    out->group[x] = (uint8_t)group;
+    return TW_OK;
+}
+
+/* parallel, dead, varying: a loop each. */
+static tw_status parse_flag(const tw_model *model, tw_text *text, bool flags[TW_MODEL_MAX_LOOPS])
+{
+    uint32_t loop;
+    TW_TRY(parse_ref(text, 'n', model->loop_count, &loop));
+    flags[loop] = true;
+    return TW_OK;
+}
+
+static tw_status parse_fact(const tw_model *model, tw_text *text, tw_facts *out)
+{
+    TW_TRY(tw_text_expect(text, "fact"));
+    if (tw_text_word(text, "parallel")) return parse_flag(model, text, out->parallel);
+    if (tw_text_word(text, "dead")) return parse_flag(model, text, out->dead);
+    if (tw_text_word(text, "varying")) return parse_flag(model, text, out->varying);
+    if (tw_text_word(text, "stride")) return parse_stride(model, text, out);
+    if (tw_text_word(text, "group")) return parse_group(model, text, out);
+    if (tw_text_word(text, "canonical-nan")) return out->canonical_nan = true, TW_OK;
+    if (tw_text_word(text, "checked")) return out->checked = true, TW_OK;
+    TW_TRY(tw_text_expect(text, "trips"));
+    uint32_t loop;
+    TW_TRY(parse_ref(text, 'n', model->loop_count, &loop));
+    return tw_text_u64(text, &out->trips[loop]);
+}
+
+tw_status tw_facts_parse(const tw_model *model, const char *text, size_t size, tw_facts *out, tw_error *error)
+{
+    tw_text t = {text, text, text + size, error};
+    *out = (tw_facts){0};
+    while (t.at < t.end) {
+        TW_TRY(parse_fact(model, &t, out));
+        TW_TRY(tw_text_line_end(&t));
+    }
+    return TW_OK;
+}
