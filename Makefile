@@ -1,23 +1,41 @@
-# make demo    set-up, build, and the demo: real programs with offload off and on
-# make test    set-up, build, and every usual test
-# Other targets: deps build asan bench install clean
+# make demo      set-up, build, and the demo: real programs with offload off and on
+# make test      set-up, build, and every usual test
+#
+# make deps      looks what is missing; as root installs it, otherwise prints the line that would
+# make build     build/$(PRESET); PRESET=dev, asan, tsan and fuzz are the others
+# make asan      the unit tests and transcripts under the address and undefined-behaviour sanitizers
+# make bench     the figures of docs/performance.md
+# make install   into PREFIX (/usr/local), below DESTDIR where that is set
+# make clean     removes build/; the engine's build stays in its cache (see CONTRIBUTING.md)
 PRESET ?= release
+PREFIX ?= /usr/local
 BUILD = build/$(PRESET)
+JOBS ?= $(shell nproc)
 
 .PHONY: demo test deps build asan bench install clean
+
+demo: build
+	@sh scripts/demo.sh $(BUILD)
+
+test: build
+	@ctest --test-dir $(BUILD) --output-on-failure -j$(JOBS)
 
 deps:
 	@sh scripts/deps.sh
 
 build: deps
 	@cmake --preset $(PRESET) >/dev/null || cmake --preset $(PRESET)
-	@cmake --build --preset $(PRESET)
+	@cmake --build --preset $(PRESET) -j$(JOBS)
 
-test: build
-	@ctest --test-dir $(BUILD) --output-on-failure -j2
+asan:
+	@$(MAKE) --no-print-directory build PRESET=asan
+	@ctest --test-dir build/asan --output-on-failure -j$(JOBS) -R '^(unit|cli|layers)'
+
+bench: build
+	@sh scripts/bench.sh $(BUILD)
 
 install: build
-	@cmake --install $(BUILD)
+	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 clean:
 	rm -rf build

@@ -7,12 +7,8 @@ packages="cmake ninja-build gcc g++ make pkg-config git ca-certificates
 clang-19 lld-19 llvm-19-dev libclang-rt-19-dev wasi-libc libclang-rt-19-dev-wasm32 wabt
 libisl-dev libsodium-dev libzstd-dev libjansson-dev libcmocka-dev python3"
 
-# Wasmtime's crates want rustc 1.95 or newer: rustup's if it is there, else Debian's.
-rust_is_new_enough() {
-    PATH="$HOME/.cargo/bin:$PATH" rustc --version 2>/dev/null |
-        awk '{ split($2, v, "."); exit !(v[1] > 1 || (v[1] == 1 && v[2] >= 95)) }'
-}
-rust_is_new_enough || packages="$packages rustc-web cargo-web"
+# Rust: rustup's if it is there and new enough, else Debian's.
+sh "$(dirname "$0")/rust.sh" >/dev/null || packages="$packages rustc-web cargo-web"
 
 missing=
 for package in $packages; do

@@ -13,7 +13,9 @@ if [ -n "${TW_ENGINE_DIR:-}" ]; then
 fi
 
 crate=$(cd "$(dirname "$0")/../src/engine/crate" && pwd)
-PATH="$HOME/.cargo/bin:$PATH"
+rust=$(sh "$(dirname "$0")/rust.sh") ||
+    { echo "engine: no rustc 1.95 or newer: run make deps, or install one with rustup" >&2; exit 1; }
+PATH="$rust:$PATH"
 cache=${TW_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/tensorwasm}
 key=$( { rustc --version; uname -m; cd "$crate"; cat Cargo.toml Cargo.lock build.rs src/lib.rs; } |
     sha256sum | cut -c1-16)

@@ -29,6 +29,13 @@ static bool takes_value(const cli_option *option)
 
 /* ---- bash ---- */
 
+static void print_command_names(FILE *out)
+{
+    const cli_command *command;
+    for (size_t i = 0; (command = cli_command_at(i)); i++)
+        if (!command->hidden) fprintf(out, " %s", command->name);
+}
+
 static void print_bash_values(FILE *out, const cli_command *command)
 {
     for (size_t i = 0; i < command->option_count; i++) {
@@ -70,9 +77,12 @@ void cli_print_bash_completion(FILE *out)
         "    if [ \"$COMP_CWORD\" = 1 ]; then\n"
         "        COMPREPLY=($(compgen -f -W '--help --version",
         out);
-    for (size_t i = 0; (command = cli_command_at(i)); i++)
-        if (!command->hidden) fprintf(out, " %s", command->name);
-    fputs("' -- \"$word\"))\n        return\n    fi\n    case $command:$before in\n", out);
+    print_command_names(out);
+    fputs("' -- \"$word\"))\n        return\n    fi\n    case $command:$before in\n"
+          "        help:*) COMPREPLY=($(compgen -W '",
+          out);
+    print_command_names(out);
+    fputs("' -- \"$word\")); return ;;\n", out);
     for (size_t i = 0; (command = cli_command_at(i)); i++)
         if (!command->hidden) print_bash_values(out, command);
     fputs("    esac\n    case $command in\n", out);

@@ -61,8 +61,8 @@ static void print_paragraphs(FILE *out, const char *text)
 
 void cli_print_help(FILE *out, const cli_command *command)
 {
-    fprintf(out, "%s %s: %s\n\nUsage: %s %s [options] %s\n", CLI_PROGRAM, command->name, command->summary, CLI_PROGRAM,
-            command->name, command->operands);
+    fprintf(out, "%s %s: %s\n\nUsage: %s %s [options]%s%s\n", CLI_PROGRAM, command->name, command->summary, CLI_PROGRAM,
+            command->name, *command->operands ? " " : "", command->operands);
     print_paragraphs(out, command->text);
     if (!command->option_count || command->options[0].kind != CLI_HEADING) fputs("\nOptions:\n", out);
     for (size_t i = 0; i < command->option_count; i++) print_option(out, &command->options[i]);

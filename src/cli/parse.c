@@ -176,6 +176,13 @@ static int take_all(parser *p)
     return CLI_EXIT_DONE;
 }
 
+static int usage_of(const parser *p, const char *subject, const char *problem)
+{
+    const cli_command *command = p->command;
+    return cli_usage_error(p->json, command->name, "%s%s: usage is '%s %s [options]%s%s'", subject, problem,
+                           CLI_PROGRAM, command->name, *command->operands ? " " : "", command->operands);
+}
+
 static int check_and_run(parser *p)
 {
     const cli_command *command = p->command;
@@ -183,12 +190,9 @@ static int check_and_run(parser *p)
         cli_print_help(stdout, command);
         return CLI_EXIT_DONE;
     }
-    if (p->operands.count < command->min_operands)
-        return cli_usage_error(p->json, command->name, "nothing to work on: usage is '%s %s [options] %s'", CLI_PROGRAM,
-                               command->name, command->operands);
+    if (p->operands.count < command->min_operands) return usage_of(p, "nothing to work on", "");
     if (p->operands.count > command->max_operands)
-        return cli_usage_error(p->json, command->name, "'%s' is one argument too many: usage is '%s %s [options] %s'",
-                               p->operands.items[command->max_operands], CLI_PROGRAM, command->name, command->operands);
+        return usage_of(p, p->operands.items[command->max_operands], " is one argument too many");
     return command->run(p->settings, &p->operands);
 }
 
