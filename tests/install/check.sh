@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# check.sh CMAKE BUILD SOURCE CC: what is installed is complete, can be moved, and exports what the headers declare.
+set -eu
+cmake=$1 build=$2 source=$3 cc=$4
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=0
+
+wrong() {
+    echo "install: $*"
+    failed=1
+}
+
+"$cmake" --install "$build" --prefix "$scratch/first" >/dev/null
+mv "$scratch/first" "$scratch/moved"
+prefix=$scratch/moved
+pc=$(dirname "$(find "$prefix" -name tensorwasm.pc)")
+lib=$(dirname "$pc")
+export PKG_CONFIG_PATH="$pc"
+
+for file in bin/tensor-wasm libexec/tensorwasm/tensor-wasm-compile include/tensorwasm/tensorwasm.h \
+    include/tensorwasm/status.h share/man/man1/tensor-wasm.1 share/bash-completion/completions/tensor-wasm \
+    share/zsh/site-functions/_tensor-wasm share/fish/vendor_completions.d/tensor-wasm.fish; do
+    [ -s "$prefix/$file" ] || wrong "$file is missing"
+done
+
+# The symbols are those that the headers declare: no fewer, and none of what is inside.
+nm -D --defined-only "$lib/libtensorwasm.so" | awk '{ print $3 }' | sort >"$scratch/exported"
+"$cc" -E -P -I"$prefix/include" "$prefix/include/tensorwasm/tensorwasm.h" |
+    grep -o '^[a-z][a-z0-9_ ]*[ *]tw_[a-z0-9_]*(' | grep -o 'tw_[a-z0-9_]*($' | tr -d '(' | sort -u >"$scratch/declared"
+[ "$(wc -l <"$scratch/declared")" -ge 30 ] || wrong "the headers' functions weren't found"
+diff "$scratch/declared" "$scratch/exported" || wrong "declared (<) and exported (>) differ"
+
+# An embedder needs nothing but pkg-config.
+programs=$source/tests/install/smallest.c
+[ ! -f "$source/examples/embed.c" ] || programs="$programs $source/examples/embed.c"
+for program in $programs; do
+    name=$(basename "$program" .c)
+    # shellcheck disable=SC2046
+    "$cc" -std=c17 -Wall -Wextra -Werror -o "$scratch/$name" "$program" $(pkg-config --cflags --libs tensorwasm) ||
+        wrong "$name can't be built"
+    LD_LIBRARY_PATH=$lib "$scratch/$name" >"$scratch/out" || wrong "$name fails"
+    echo "install: $name prints $(head -1 "$scratch/out")"
+done
+LD_LIBRARY_PATH=$lib "$scratch/smallest" | grep -qx 12 || wrong "smallest doesn't print 12"
+
+# Header and program in C++ as well.
+echo '#include <tensorwasm/tensorwasm.h>
+int main() { return tw_abi_version() == TW_ABI_VERSION ? 0 : 1; }' >"$scratch/plus.cc"
+# shellcheck disable=SC2046
+g++ -std=c++17 -Wall -Wextra -o "$scratch/plus" "$scratch/plus.cc" $(pkg-config --cflags --libs tensorwasm) &&
+    LD_LIBRARY_PATH=$lib "$scratch/plus" || wrong "the header is no C++"
+
+# The program finds its library without help, and the library the worker.
+"$prefix/bin/tensor-wasm" --version | grep -q '^tensor-wasm ' || wrong "the moved program doesn't start"
+"$prefix/bin/tensor-wasm" doctor >"$scratch/doctor" || wrong "the moved doctor fails"
+exit $failed
