@@ -35,7 +35,7 @@ void *tw_arena_alloc(tw_arena *arena, size_t size)
     if (size > SIZE_MAX - ALIGNMENT) return NULL;
     size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
     if (size > arena->limit - arena->used) return NULL;
-    if (size > (size_t)(arena->end - arena->next)) {
+    if (!arena->next || size > (size_t)(arena->end - arena->next)) {
         size_t want = size > CHUNK_BYTES ? size : CHUNK_BYTES;
         if (want > SIZE_MAX - sizeof(struct tw_arena_chunk)) return NULL;
         struct tw_arena_chunk *chunk = calloc(1, sizeof *chunk + want);

@@ -35,7 +35,7 @@ void tw_edit_replace_body(tw_edit *edit, uint32_t func, tw_span body);
  * until the next entry. Bodies that were not replaced need none. */
 void tw_edit_map(tw_edit *edit, uint32_t func, uint32_t at, uint64_t original);
 
-/* Writes the module. With no edits made the output is the input, byte for byte. */
+/* Writes the module to `out`, which is empty. With no edits made the output is the input, byte for byte. Once. */
 tw_status tw_edit_encode(tw_edit *edit, tw_bytes *out, tw_error *error);
 
 /* After encode: translates (function index, module offset) of the rewritten module to the user's. False

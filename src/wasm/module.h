@@ -188,5 +188,9 @@ void tw_write_s32(tw_bytes *out, int32_t value);
 void tw_write_s64(tw_bytes *out, int64_t value);
 /* Opcode bytes without immediates. */
 void tw_write_op(tw_bytes *out, tw_op op);
+/* The whole instruction, from op and imm, in the shortest form. */
+void tw_write_instr(tw_bytes *out, const tw_instr *instr);
+/* An instruction whose immediate is one index (or none: index is then ignored). */
+void tw_write_index(tw_bytes *out, tw_op op, uint32_t index);
 
 #endif

@@ -35,7 +35,7 @@ tw_status tw_decode_types(tw_decoder *d)
 {
     tw_wasm *m = d->module;
     uint32_t count;
-    TW_TRY(tw_read_count(&d->reader, "types", 3, d->limits->types, &count, d->error));
+    TW_TRY(tw_read_count(&d->reader, "types", 2, d->limits->types, &count, d->error));
     m->types = TW_NEW_ARRAY(&m->arena, tw_functype, count);
     TW_TRY_ALLOC(m->types, d->error);
     for (; m->type_count < count; m->type_count++) TW_TRY(decode_type(d, &m->types[m->type_count]));
