@@ -68,7 +68,7 @@ static bool is_const(const simplifier *s, tw_ir_value value, uint64_t *bits)
 /* x op x, x op constant: the value that is the result, 0 when none is known. all: the type's all-ones. */
 static tw_ir_value identity(simplifier *s, tw_op op, tw_type type, tw_ir_value a, tw_ir_value b)
 {
-    uint64_t x, all = type == TW_I32 ? UINT32_MAX : UINT64_MAX;
+    uint64_t x = 0, all = type == TW_I32 ? UINT32_MAX : UINT64_MAX;
     bool known = is_const(s, b, &x);
     switch (op) {
     case TW_OP_I32_ADD: case TW_OP_I64_ADD:

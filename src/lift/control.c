@@ -51,7 +51,7 @@ static tw_status branch(tw_lifter *l, uint32_t depth, tw_ir_block from, uint32_t
     if (depth >= l->frame_count) return tw_lift_fail(l, "branch to a label that doesn't exist");
     tw_frame *frame = &l->frames[l->frame_count - 1 - depth];
     if (frame->kind == TW_FRAME_LOOP) return branch_to_header(l, frame, from, edge);
-    tw_ir_value *values;
+    tw_ir_value *values = NULL;
     TW_TRY(meeting_values(l, frame, &values));
     return add_pending(l, frame, from, edge, values);
 }
@@ -82,7 +82,7 @@ static tw_status open_frame(tw_lifter *l, tw_frame_kind kind, tw_frame **out)
 
 tw_status tw_lift_open_func(tw_lifter *l)
 {
-    tw_frame *frame;
+    tw_frame *frame = NULL;
     TW_TRY(open_frame(l, TW_FRAME_FUNC, &frame));
     const tw_functype *type = tw_wasm_func_type(l->module, l->func_index);
     frame->type = (tw_functype){.results = type->results, .result_count = type->result_count};
@@ -121,7 +121,7 @@ static tw_status note_local_values(tw_lifter *l, tw_ir_block header)
 
 static tw_status open_loop(tw_lifter *l)
 {
-    tw_frame *frame;
+    tw_frame *frame = NULL;
     TW_TRY(open_frame(l, TW_FRAME_LOOP, &frame));
     TW_TRY(tw_lift_new_block(l, l->block, l->instr.offset, &frame->header));
     TW_TRY(terminate(l, TW_IR_JUMP, 0, 1));
@@ -137,7 +137,7 @@ static tw_status open_loop(tw_lifter *l)
 static tw_status open_if(tw_lifter *l)
 {
     tw_ir_value condition;
-    tw_frame *frame;
+    tw_frame *frame = NULL;
     TW_TRY(tw_lift_pop_typed(l, TW_I32, &condition));
     TW_TRY(open_frame(l, TW_FRAME_IF, &frame));
     uint32_t params = frame->type.param_count;
