@@ -332,8 +332,8 @@ static void write_one(tw_edit *edit, const tw_section *section, tw_bytes *out)
     tw_bytes_append(out, section->whole.data, section->whole.size);
 }
 
-/* What is missing goes before the first later section, or else behind the last known one: a custom section that
- * leads or trails stays where it is. */
+/* What is missing goes before the first later section, or else behind the last known one, or else first: custom
+ * sections that lead or trail (names) stay where they are. */
 static void write_sections(tw_edit *edit, tw_bytes *out)
 {
     const tw_wasm *m = edit->module;
@@ -341,13 +341,13 @@ static void write_sections(tw_edit *edit, tw_bytes *out)
     uint32_t last_known = 0;
     for (uint32_t i = 0; i < m->section_count; i++)
         if (m->sections[i].id) last_known = i + 1;
+    if (last_known == 0) write_missing(edit, &next, sizeof section_order, out);
     for (uint32_t i = 0; i < m->section_count; i++) {
         int rank = rank_of(m->sections[i].id);
         if (rank >= 0) write_missing(edit, &next, rank, out);
         write_one(edit, &m->sections[i], out);
         if (i + 1 == last_known) write_missing(edit, &next, sizeof section_order, out);
     }
-    write_missing(edit, &next, sizeof section_order, out);
 }
 
 static tw_status check_defined(const tw_edit *edit, tw_error *error)
