@@ -66,9 +66,10 @@ typedef struct tw_kcache_key {
     size_t request_size;
 } tw_kcache_key;
 
-/* Looks in memory, then on disk. *out is referenced, or NULL when there is none and !claim. With claim a kernel is made when
+/* A kernel's references must go before the cache's last one (a claim has its own).
+ * Looks in memory, then on disk. *out is referenced, or NULL when there is none and !claim. With claim a kernel is made when
  * there is none: *claimed then says that the caller owes it code: exactly one tw_kernel_finish or tw_kernel_fail, from
- * any thread, after which (and not before) the caller's other reference may go. A failed kernel may be claimed again
+ * any thread, at any time: the claim keeps kernel and cache alive until then. A failed kernel may be claimed again
  * after a while when the failure was the worker's and not the request's. */
 tw_status tw_kcache_get(tw_kcache *cache, const tw_kcache_key *key, bool claim, tw_kernel **out, bool *claimed,
                         tw_error *error);
@@ -82,8 +83,8 @@ tw_kernel_state tw_kernel_state_of(const tw_kernel *kernel);
 /* Of a ready kernel; valid as long as the reference. */
 tw_kernel_entry tw_kernel_entry_of(const tw_kernel *kernel);
 const tw_kernel_info *tw_kernel_info_of(const tw_kernel *kernel);
-/* Of a failed one. */
-const char *tw_kernel_failure(const tw_kernel *kernel);
+/* Copies a failed one's reason. */
+void tw_kernel_failure(const tw_kernel *kernel, char *out, size_t size);
 /* Until it isn't compiling any more, *stop is set (looked at every few milliseconds), or the time is over. */
 tw_kernel_state tw_kernel_wait(tw_kernel *kernel, const atomic_uint *stop, uint64_t timeout_ns);
 
