@@ -132,7 +132,8 @@ typedef struct tw_ending {
     tw_frame frames[TW_MAX_FRAMES]; /* innermost first */
 } tw_ending;
 
-/* Instantiates: runs active segments and the start function. Returns ending->status; *out only when TW_OK. */
+/* Instantiates: runs active segments and the start function. Returns ending->status. *out is a store to be freed, or
+ * NULL, also after a failure: whoever holds its slots lets go of them first. */
 tw_status tw_store_new(tw_link *link, const tw_store_options *options, tw_store **out, tw_ending *ending);
 void tw_store_free(tw_store *store);
 void *tw_store_owner(const tw_store *store);
@@ -168,12 +169,14 @@ uint8_t *tw_store_memory(tw_store *store, const tw_handle *memory, size_t *size)
 /* Whether the engine's WASI preview 1 has a function of that name. Static. */
 bool tw_wasi_knows(const char *name);
 
-/* The functions of it that a host function may pass on to, as if the guest had called. X(name, "params") */
+/* The functions of it that a host function may pass on to, as if the guest had called. X(name, "params"): i is i32, l
+ * i64; the result is the errno. */
 #define TW_WASI_PASS_MAP(X)                                                                        \
     X(fd_read, "iiii")                                                                             \
     X(fd_close, "i")                                                                               \
     X(fd_renumber, "ii")                                                                           \
     X(fd_fdstat_get, "ii")                                                                         \
+    X(clock_time_get, "ili")                                                                       \
     X(poll_oneoff, "iiii")
 
 typedef enum tw_wasi_pass {
@@ -183,7 +186,7 @@ typedef enum tw_wasi_pass {
         TW_WASI_PASS_COUNT
 } tw_wasi_pass;
 
-/* Only inside a binding that the guest called. values: i32 arguments; values[0] gets the errno. */
+/* Only inside a binding that the guest called. values[0] gets the errno. */
 tw_status tw_store_wasi(tw_store *store, tw_wasi_pass function, tw_raw *values, size_t count, tw_error *error);
 
 #endif

@@ -52,7 +52,7 @@ static tw_status instantiate(tw_store *store, tw_ending *ending)
 
 tw_status tw_store_new(tw_link *link, const tw_store_options *options, tw_store **out, tw_ending *ending)
 {
-    tw_store *store = calloc(1, sizeof *store);
+    tw_store *store = *out = calloc(1, sizeof *store);
     if (!store) return ending->status = tw_fail_memory(&ending->error);
     *store = (tw_store){.link = link, .bindings = options->bindings, .owner = options->owner,
                         .on_memory = options->on_memory, .max_memory = options->max_memory};
@@ -62,8 +62,6 @@ tw_status tw_store_new(tw_link *link, const tw_store_options *options, tw_store 
     ending->frame_count = 0;
     ending->status = prepare(store, options, &ending->error);
     if (ending->status == TW_OK) instantiate(store, ending);
-    if (ending->status == TW_OK) *out = store;
-    else tw_store_free(store);
     return ending->status;
 }
 

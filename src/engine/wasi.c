@@ -111,7 +111,7 @@ static const struct { const char *name, *params; } passes[] = {
 static void write_params(tw_bytes *text, const char *params)
 {
     tw_bytes_append_string(text, " (param");
-    for (; *params; params++) tw_bytes_append_string(text, " i32");
+    for (; *params; params++) tw_bytes_append_string(text, *params == 'l' ? " i64" : " i32");
     tw_bytes_append_string(text, ") (result i32)");
 }
 

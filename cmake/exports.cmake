@@ -1,0 +1,17 @@
+# What the shared library shows: the functions that the public headers declare, and nothing else. The engine crate has
+# tw_* names of its own, so a pattern won't do.
+file(GLOB TW_PUBLIC_HEADERS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/tensorwasm/*.h)
+set(TW_PUBLIC_NAMES)
+foreach(header ${TW_PUBLIC_HEADERS})
+  file(READ ${header} text)
+  string(REGEX REPLACE "/[*]([^*]|[*]+[^*/])*[*]+/" "" text "${text}")
+  string(REGEX MATCHALL "[ *\n]tw_[a-z0-9_]+[(]" found "${text}")
+  string(REGEX REPLACE "[ *\n(]" "" found "${found}")
+  list(APPEND TW_PUBLIC_NAMES ${found})
+endforeach()
+list(REMOVE_DUPLICATES TW_PUBLIC_NAMES)
+list(SORT TW_PUBLIC_NAMES)
+list(JOIN TW_PUBLIC_NAMES ";\n    " TW_PUBLIC_LIST)
+set(TW_EXPORTS_MAP ${CMAKE_BINARY_DIR}/exports.map)
+file(CONFIGURE OUTPUT ${TW_EXPORTS_MAP} CONTENT "{\n  global:\n    @TW_PUBLIC_LIST@;\n  local: *;\n};\n" @ONLY)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${TW_PUBLIC_HEADERS})

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "instance/runtime.h"
+
+/* One engine a process: its signal handlers, like ours, belong to the process. */
+static atomic_flag engine_exists = ATOMIC_FLAG_INIT;
+
+static tw_wasm_limits limits_of(const tw_engine_options *options)
+{
+    tw_wasm_limits limits = tw_wasm_default_limits;
+    limits.module_bytes = options->max_module;
+    if (options->max_table < limits.table_elements) limits.table_elements = options->max_table;
+    return limits;
+}
+
+static tw_status fill(tw_engine *engine, const tw_engine_options *options, tw_error *error)
+{
+    engine->options = *options;
+    engine->limits = limits_of(options);
+    engine->options.worker_path = NULL;
+    if (options->worker_path) {
+        engine->options.worker_path = strdup(options->worker_path);
+        TW_TRY_ALLOC(engine->options.worker_path, error);
+    }
+    tw_core_options core = {.canonical_nan = options->canonical_nan, .max_stack = options->max_stack};
+    return tw_core_new(&core, &engine->core, error);
+}
+
+tw_status tw_runtime_engine_new(const tw_engine_options *options, tw_engine **out, tw_error *error)
+{
+    if (atomic_flag_test_and_set(&engine_exists))
+        return tw_fail(error, TW_BUSY, "this process has an engine already: free it and all of its modules and instances first");
+    tw_engine *engine = calloc(1, sizeof *engine);
+    tw_status status = engine ? fill(engine, options, error) : tw_fail_memory(error);
+    if (status != TW_OK) {
+        if (engine) free((char *)engine->options.worker_path);
+        free(engine);
+        atomic_flag_clear(&engine_exists);
+        return status;
+    }
+    atomic_init(&engine->references, 1);
+    tw_watch_init(&engine->watch);
+    *out = engine;
+    return TW_OK;
+}
+
+void tw_runtime_engine_retain(tw_engine *engine) { atomic_fetch_add(&engine->references, 1); }
+
+void tw_runtime_engine_release(tw_engine *engine)
+{
+    if (!engine || atomic_fetch_sub(&engine->references, 1) != 1) return;
+    tw_watch_destroy(&engine->watch);
+    tw_core_free(engine->core);
+    tw_slot_trim();
+    free((char *)engine->options.worker_path);
+    free(engine);
+    atomic_flag_clear(&engine_exists);
+}

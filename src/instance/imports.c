@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who answers a module's imports: the embedder's functions first, then WASI where the instance has one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "instance/runtime.h"
+
+#define WASI "wasi_snapshot_preview1"
+#define FEW 16 /* values kept on the stack */
+
+/* ---- values ---- */
+
+static uint8_t type_of(tw_val_kind kind)
+{
+    static const uint8_t types[] = {[TW_VAL_I32] = TW_I32, [TW_VAL_I64] = TW_I64, [TW_VAL_F32] = TW_F32,
+                                    [TW_VAL_F64] = TW_F64, [TW_VAL_V128] = TW_V128, [TW_VAL_FUNCREF] = TW_FUNCREF};
+    return (unsigned)kind <= TW_VAL_FUNCREF ? types[kind] : TW_TYPE_NONE;
+}
+
+static tw_val_kind kind_of(uint8_t type)
+{
+    return type == TW_I32 ? TW_VAL_I32 : type == TW_I64 ? TW_VAL_I64 : type == TW_F32 ? TW_VAL_F32 :
+           type == TW_F64 ? TW_VAL_F64 : TW_VAL_V128;
+}
+
+/* ---- an embedder's function ---- */
+
+static tw_status call_with(const tw_instance_import *import, tw_store *store, tw_raw *values, tw_val *vals, tw_error *error)
+{
+    const tw_functype *type = import->type;
+    tw_val *results = vals + type->param_count;
+    for (uint32_t i = 0; i < type->param_count; i++) {
+        vals[i].kind = kind_of(type->params[i]);
+        memcpy(&vals[i].of, &values[i], sizeof vals[i].of);
+    }
+    memset(results, 0, type->result_count * sizeof *results);
+    struct tw_host_call call = {store};
+    TW_TRY(import->call(import->context, &call, vals, results, error));
+    for (uint32_t i = 0; i < type->result_count; i++) memcpy(&values[i], &results[i].of, sizeof results[i].of);
+    return TW_OK;
+}
+
+static tw_status on_import(void *context, tw_store *store, tw_raw *values, size_t count, tw_error *error)
+{
+    (void)count;
+    const tw_instance_import *import = context;
+    tw_val few[FEW], *vals = few;
+    size_t needed = (size_t)import->type->param_count + import->type->result_count;
+    if (needed > FEW) vals = malloc(needed * sizeof *vals);
+    TW_TRY_ALLOC(vals, error);
+    tw_status status = call_with(import, store, values, vals, error);
+    if (vals != few) free(vals);
+    return status;
+}
+
+/* ---- resolving ---- */
+
+static void write_types(tw_bytes *out, const uint8_t *types, uint32_t count)
+{
+    tw_bytes_append_string(out, "(");
+    for (uint32_t i = 0; i < count; i++)
+        tw_bytes_printf(out, "%s%s", i ? " " : "", tw_type_name((tw_type)types[i]));
+    tw_bytes_append_string(out, ")");
+}
+
+static tw_status fail_import(const tw_link_func *import, const char *why, tw_error *error)
+{
+    tw_bytes type = {0};
+    write_types(&type, import->params, import->param_count);
+    tw_bytes_append_string(&type, " -> ");
+    write_types(&type, import->results, import->result_count);
+    tw_fail(error, TW_LINK, "the import \"%s\".\"%s\" of type %.300s %s", import->module, import->name,
+            type.failed ? "?" : type.data, why);
+    tw_bytes_free(&type);
+    return TW_LINK;
+}
+
+static bool same_types(const uint8_t *types, uint32_t count, const tw_val_kind *kinds, size_t kind_count)
+{
+    if (count != kind_count) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (types[i] == TW_FUNCREF || types[i] != type_of(kinds[i])) return false;
+    return true;
+}
+
+static const tw_import_func *find(const tw_spawn_options *options, const tw_link_func *import)
+{
+    for (size_t i = 0; i < options->import_count; i++)
+        if (!strcmp(options->imports[i].name, import->name) && !strcmp(options->imports[i].module, import->module))
+            return &options->imports[i];
+    return NULL;
+}
+
+static tw_status bind(tw_instance *instance, uint32_t index, const tw_import_func *func, tw_error *error)
+{
+    const tw_link_func *import = &instance->module->imports[index];
+    if (!same_types(import->params, import->param_count, func->params, func->param_count) ||
+        !same_types(import->results, import->result_count, func->results, func->result_count))
+        return fail_import(import, "is offered with another type", error);
+    instance->imports[index] =
+        (tw_instance_import){func->call, func->context, tw_wasm_func_type(&instance->module->wasm, index)};
+    instance->bindings[index] = (tw_binding){on_import, &instance->imports[index]};
+    return TW_OK;
+}
+
+static tw_status resolve(tw_instance *instance, uint32_t index, const tw_spawn_options *options, bool *is_wasi,
+                         tw_error *error)
+{
+    const tw_link_func *import = &instance->module->imports[index];
+    const tw_import_func *func = find(options, import);
+    if (func) return bind(instance, index, func, error);
+    if (strcmp(import->module, WASI)) return fail_import(import, "isn't offered by anyone", error);
+    if (!options->wasi) return fail_import(import, "needs WASI, which this instance doesn't have", error);
+    if (!tw_wasi_knows(import->name)) return fail_import(import, "isn't part of WASI preview 1", error);
+    *is_wasi = !tw_wasi_binding(import->name, &instance->wasi, &instance->bindings[index]);
+    return TW_OK;
+}
+
+static tw_status refuse_others(const tw_wasm *wasm, tw_error *error)
+{
+    static const char *const kinds[] = {"function", "table", "memory", "global"};
+    for (uint32_t i = 0; i < wasm->import_count; i++) {
+        const tw_import *import = &wasm->imports[i];
+        if (import->kind != TW_EXTERN_FUNC)
+            return tw_fail(error, TW_LINK, "the import \"%.*s\".\"%.*s\" is a %s: only functions can be offered",
+                           (int)(import->module.size < 200 ? import->module.size : 200), import->module.data,
+                           (int)(import->name.size < 200 ? import->name.size : 200), import->name.data,
+                           kinds[import->kind]);
+    }
+    return TW_OK;
+}
+
+tw_status tw_runtime_resolve(tw_instance *instance, const tw_spawn_options *options, bool *is_wasi, tw_error *error)
+{
+    TW_TRY(refuse_others(&instance->module->wasm, error));
+    for (uint32_t i = 0; i < instance->module->import_count; i++)
+        TW_TRY(resolve(instance, i, options, &is_wasi[i], error));
+    return TW_OK;
+}
+
+/* ---- WASI ---- */
+
+static tw_status split_env(const tw_wasi_options *options, tw_wasi_setup *out, tw_error *error)
+{
+    for (size_t i = 0; i < options->env_count; i++) {
+        const char *equals = strchr(options->env[i], '=');
+        if (!equals || equals == options->env[i])
+            return tw_fail(error, TW_INVALID_ARGUMENT, "\"%.100s\" isn't of the form KEY=VALUE", options->env[i]);
+        out->env_names[i] = strndup(options->env[i], (size_t)(equals - options->env[i]));
+        TW_TRY_ALLOC(out->env_names[i], error);
+        out->env_values[i] = equals + 1;
+        out->env_count++;
+    }
+    return TW_OK;
+}
+
+tw_status tw_runtime_wasi_setup(const tw_wasi_options *options, tw_wasi_setup *out, tw_error *error)
+{
+    *out = (tw_wasi_setup){.args = (const char **)options->args, .arg_count = options->arg_count,
+                           .inherit_stdin = options->inherit_stdin, .inherit_stdout = options->inherit_stdout,
+                           .inherit_stderr = options->inherit_stderr, .stdin_bytes = options->stdin_bytes,
+                           .stdin_size = options->stdin_size, .stdout_path = options->stdout_path,
+                           .stderr_path = options->stderr_path, .dir_count = options->dir_count};
+    out->env_names = calloc(options->env_count + 1, sizeof *out->env_names);
+    out->env_values = calloc(options->env_count + 1, sizeof *out->env_values);
+    tw_wasi_dir_setup *dirs = calloc(options->dir_count + 1, sizeof *dirs);
+    out->dirs = dirs;
+    TW_TRY_ALLOC(out->env_names && out->env_values && dirs, error);
+    for (size_t i = 0; i < options->dir_count; i++)
+        dirs[i] = (tw_wasi_dir_setup){options->dirs[i].host, options->dirs[i].guest};
+    return split_env(options, out, error);
+}
+
+void tw_runtime_wasi_free(tw_wasi_setup *setup)
+{
+    for (size_t i = 0; setup->env_names && setup->env_names[i]; i++) free((char *)setup->env_names[i]);
+    free(setup->env_names);
+    free(setup->env_values);
+    free((void *)setup->dirs);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "instance/runtime.h"
+
+#define FEW 32 /* raw values kept on the stack */
+
+/* ---- spawn and free ---- */
+
+static tw_status allocate(tw_instance *instance, tw_error *error)
+{
+    size_t imports = instance->module->import_count + 1u, exports = instance->module->export_count + 1u;
+    instance->bindings = calloc(imports, sizeof *instance->bindings);
+    instance->imports = calloc(imports, sizeof *instance->imports);
+    instance->handles = calloc(exports, sizeof *instance->handles);
+    instance->has_handle = calloc(exports, sizeof *instance->has_handle);
+    TW_TRY_ALLOC(instance->bindings && instance->imports && instance->handles && instance->has_handle, error);
+    return TW_OK;
+}
+
+static void on_memory(void *owner, tw_slot *slot)
+{
+    tw_instance *instance = owner;
+    tw_stop_add_slot(&instance->stopper, slot);
+}
+
+static tw_status check_memory(const tw_module *module, uint64_t limit, tw_error *error)
+{
+    const tw_wasm *wasm = &module->wasm;
+    if (wasm->memory_count && wasm->memories[0].minimum > limit / 65536)
+        return tw_fail(error, TW_LIMIT, "the module's memory begins with %llu bytes, over the limit of %llu",
+                       (unsigned long long)wasm->memories[0].minimum * 65536, (unsigned long long)limit);
+    return TW_OK;
+}
+
+/* Active segments and the start function run under the time limit, too. */
+static tw_status instantiate(tw_instance *instance, tw_link *link, const tw_store_options *options, tw_error *error)
+{
+    tw_ending ending;
+    TW_TRY(tw_stop_begin(&instance->stopper, instance->timeout_ns, error));
+    tw_status status = tw_store_new(link, options, &instance->store, &ending);
+    tw_stop reason = tw_stop_end(&instance->stopper);
+    return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
+}
+
+static tw_status link_and_instantiate(tw_instance *instance, const tw_spawn_options *options, bool *is_wasi,
+                                      tw_error *error)
+{
+    const tw_engine_options *engine = &instance->module->engine->options;
+    tw_store_options store = {.bindings = instance->bindings, .owner = instance, .on_memory = on_memory,
+                              .max_memory = options->max_memory && options->max_memory < engine->max_memory
+                                                ? options->max_memory : engine->max_memory,
+                              .max_table = engine->max_table};
+    TW_TRY(check_memory(instance->module, store.max_memory, error));
+    TW_TRY(tw_runtime_resolve(instance, options, is_wasi, error));
+    tw_link *link;
+    TW_TRY(tw_runtime_module_link(instance->module, is_wasi, &link, error));
+    if (!options->wasi) return instantiate(instance, link, &store, error);
+    tw_wasi_setup wasi;
+    tw_status status = tw_runtime_wasi_setup(options->wasi, &wasi, error);
+    store.wasi = &wasi;
+    if (status == TW_OK) status = instantiate(instance, link, &store, error);
+    tw_runtime_wasi_free(&wasi);
+    return status;
+}
+
+static tw_status fill(tw_instance *instance, const tw_spawn_options *options, tw_error *error)
+{
+    TW_TRY(allocate(instance, error));
+    bool *is_wasi = calloc(instance->module->import_count + 1u, sizeof *is_wasi);
+    TW_TRY_ALLOC(is_wasi, error);
+    tw_status status = link_and_instantiate(instance, options, is_wasi, error);
+    free(is_wasi);
+    return status;
+}
+
+tw_status tw_runtime_spawn(tw_module *module, const tw_spawn_options *options, tw_instance **out, tw_error *error)
+{
+    tw_instance *instance = calloc(1, sizeof *instance);
+    TW_TRY_ALLOC(instance, error);
+    instance->module = module;
+    instance->tenant = options->tenant;
+    instance->timeout_ns = options->timeout_ns;
+    tw_runtime_module_retain(module);
+    tw_stopper_init(&instance->stopper, &module->engine->watch);
+    instance->wasi = (tw_wasi){&instance->stopper.waker, options->wasi && options->wasi->inherit_stdin ? 0 : -1};
+    tw_status status = fill(instance, options, error);
+    if (status == TW_OK) *out = instance;
+    else tw_runtime_free(instance);
+    return status;
+}
+
+void tw_runtime_free(tw_instance *instance)
+{
+    tw_stopper_destroy(&instance->stopper);
+    tw_store_free(instance->store);
+    free(instance->bindings);
+    free(instance->imports);
+    free(instance->handles);
+    free(instance->has_handle);
+    tw_runtime_module_release(instance->module);
+    free(instance);
+}
+
+/* ---- calls ---- */
+
+static tw_status find_func(tw_instance *instance, const char *name, uint32_t *out, tw_error *error)
+{
+    uint32_t index = tw_runtime_find_export(instance->module, name);
+    if (index == UINT32_MAX || instance->module->exports[index].kind != TW_EXPORT_FUNC)
+        return tw_fail(error, TW_NOT_FOUND, "the module exports no function \"%.200s\"", name);
+    if (!instance->has_handle[index])
+        instance->has_handle[index] = tw_store_export(instance->store, name, TW_HANDLE_FUNC, &instance->handles[index]);
+    if (!instance->has_handle[index])
+        return tw_fail(error, TW_INTERNAL, "the engine doesn't know the export \"%.200s\"", name);
+    *out = index;
+    return TW_OK;
+}
+
+static tw_status check_args(const tw_module_export_info *func, const tw_val *args, size_t arg_count, size_t result_count,
+                            tw_error *error)
+{
+    if (arg_count != func->param_count || result_count != func->result_count)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "\"%.200s\" takes %u arguments and has %u results, not %zu and %zu",
+                       func->name, func->param_count, func->result_count, arg_count, result_count);
+    for (size_t i = 0; i < arg_count; i++)
+        if (args[i].kind != func->params[i])
+            return tw_fail(error, TW_INVALID_ARGUMENT, "argument %zu of \"%.200s\" has another type", i + 1, func->name);
+    return TW_OK;
+}
+
+static void to_raw(const tw_val *vals, size_t count, tw_raw *raw)
+{
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&raw[i], &vals[i].of, sizeof vals[i].of);
+        if (vals[i].kind == TW_VAL_FUNCREF) raw[i].funcref = NULL; /* only null can be passed */
+    }
+}
+
+static void from_raw(const tw_raw *raw, const tw_val_kind *kinds, size_t count, tw_val *vals)
+{
+    for (size_t i = 0; i < count; i++) {
+        vals[i].kind = kinds[i];
+        memset(&vals[i].of, 0, sizeof vals[i].of);
+        switch (kinds[i]) {
+        case TW_VAL_I32: case TW_VAL_F32: memcpy(&vals[i].of, &raw[i], 4); break;
+        case TW_VAL_I64: case TW_VAL_F64: memcpy(&vals[i].of, &raw[i], 8); break;
+        case TW_VAL_V128: memcpy(&vals[i].of, &raw[i], 16); break;
+        case TW_VAL_FUNCREF: vals[i].of.i64 = raw[i].funcref != NULL; break;
+        }
+    }
+}
+
+static tw_status run(tw_instance *instance, uint32_t index, tw_raw *raw, size_t count, tw_error *error)
+{
+    tw_ending ending;
+    TW_TRY(tw_stop_begin(&instance->stopper, instance->timeout_ns, error));
+    tw_status status = tw_store_call(instance->store, &instance->handles[index], raw, count, &ending);
+    tw_stop reason = tw_stop_end(&instance->stopper);
+    return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
+}
+
+tw_status tw_runtime_call(tw_instance *instance, const char *name, const tw_val *args, size_t arg_count,
+                          tw_val *results, size_t result_count, tw_error *error)
+{
+    uint32_t index = 0;
+    TW_TRY(find_func(instance, name, &index, error));
+    const tw_module_export_info *func = &instance->module->exports[index];
+    TW_TRY(check_args(func, args, arg_count, result_count, error));
+    size_t count = arg_count > result_count ? arg_count : result_count;
+    tw_raw few[FEW], *raw = count > FEW ? malloc(count * sizeof *raw) : few;
+    TW_TRY_ALLOC(raw, error);
+    to_raw(args, arg_count, raw);
+    tw_status status = run(instance, index, raw, count, error);
+    if (status == TW_OK) from_raw(raw, func->results, result_count, results);
+    if (raw != few) free(raw);
+    return status;
+}
+
+tw_status tw_runtime_memory(tw_instance *instance, const char *name, uint8_t **base, size_t *size, tw_error *error)
+{
+    uint32_t index = tw_runtime_find_export(instance->module, name);
+    if (index == UINT32_MAX || instance->module->exports[index].kind != TW_EXPORT_MEMORY)
+        return tw_fail(error, TW_NOT_FOUND, "the module exports no memory \"%.200s\"", name);
+    const tw_slot *slot = tw_store_slot(instance->store, 0);
+    *base = slot->base;
+    *size = atomic_load(&slot->size);
+    return TW_OK;
+}

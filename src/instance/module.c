@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "instance/runtime.h"
+
+/* ---- bytes ---- */
+
+static bool is_binary(const uint8_t *bytes, size_t size) { return size == 0 || bytes[0] == 0 || bytes[0] > 0x7E; }
+
+static tw_status take_bytes(tw_module *module, const uint8_t *bytes, size_t size, tw_error *error)
+{
+    if (size > module->engine->options.max_module)
+        return tw_fail(error, TW_LIMIT, "the module has %zu bytes, over the limit of %zu", size,
+                       module->engine->options.max_module);
+    if (!is_binary(bytes, size)) return tw_core_assemble((const char *)bytes, size, &module->bytes, error);
+    tw_bytes_append(&module->bytes, bytes, size);
+    return module->bytes.failed ? tw_fail_memory(error) : TW_OK;
+}
+
+/* Our guards first: they name what is off and bound what the engine is asked to chew. */
+static tw_status check(tw_module *module, tw_error *error)
+{
+    tw_span bytes = {(const uint8_t *)module->bytes.data, module->bytes.size};
+    TW_TRY(tw_wasm_decode(bytes, &module->engine->limits, &module->wasm, error));
+    tw_status status = tw_wasm_check_bodies(&module->wasm, &module->engine->limits, error);
+    if (status == TW_OK) status = tw_core_validate(module->engine->core, bytes.data, bytes.size, error);
+    if (status != TW_OK) tw_wasm_free(&module->wasm);
+    return status;
+}
+
+/* ---- exports and imports in their public form ---- */
+
+static tw_val_kind kind_of(uint8_t type)
+{
+    switch (type) {
+    case TW_I32: return TW_VAL_I32;
+    case TW_I64: return TW_VAL_I64;
+    case TW_F32: return TW_VAL_F32;
+    case TW_F64: return TW_VAL_F64;
+    case TW_V128: return TW_VAL_V128;
+    default: return TW_VAL_FUNCREF;
+    }
+}
+
+static const tw_val_kind *kinds_of(tw_arena *arena, const uint8_t *types, uint32_t count)
+{
+    tw_val_kind *kinds = TW_NEW_ARRAY(arena, tw_val_kind, count);
+    for (uint32_t i = 0; kinds && i < count; i++) kinds[i] = kind_of(types[i]);
+    return kinds;
+}
+
+static bool fill_export(tw_module *module, const tw_export *from, tw_module_export_info *to)
+{
+    static const tw_extern kinds[] = {[TW_EXTERN_FUNC] = TW_EXPORT_FUNC, [TW_EXTERN_TABLE] = TW_EXPORT_TABLE,
+                                      [TW_EXTERN_MEMORY] = TW_EXPORT_MEMORY, [TW_EXTERN_GLOBAL] = TW_EXPORT_GLOBAL};
+    *to = (tw_module_export_info){.name = tw_arena_string(&module->arena, from->name.data, from->name.size),
+                                  .kind = kinds[from->kind], .index = from->index};
+    if (!to->name || from->kind != TW_EXTERN_FUNC) return to->name != NULL;
+    const tw_functype *type = tw_wasm_func_type(&module->wasm, from->index);
+    to->params = kinds_of(&module->arena, type->params, type->param_count);
+    to->results = kinds_of(&module->arena, type->results, type->result_count);
+    to->param_count = type->param_count;
+    to->result_count = type->result_count;
+    return to->params && to->results;
+}
+
+static int by_name(const void *a, const void *b, void *exports)
+{
+    const tw_module_export_info *all = exports;
+    return strcmp(all[*(const uint32_t *)a].name, all[*(const uint32_t *)b].name);
+}
+
+static tw_status list_exports(tw_module *module, tw_error *error)
+{
+    uint32_t count = module->wasm.export_count;
+    module->exports = TW_NEW_ARRAY(&module->arena, tw_module_export_info, count);
+    module->by_name = TW_NEW_ARRAY(&module->arena, uint32_t, count);
+    TW_TRY_ALLOC(module->exports && module->by_name, error);
+    for (uint32_t i = 0; i < count; i++) {
+        TW_TRY_ALLOC(fill_export(module, &module->wasm.exports[i], &module->exports[i]), error);
+        module->by_name[i] = i;
+    }
+    module->export_count = count;
+    qsort_r(module->by_name, count, sizeof *module->by_name, by_name, module->exports);
+    return TW_OK;
+}
+
+uint32_t tw_runtime_find_export(const tw_module *module, const char *name)
+{
+    uint32_t low = 0, high = module->export_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = strcmp(name, module->exports[module->by_name[middle]].name);
+        if (order == 0) return module->by_name[middle];
+        if (order < 0) high = middle;
+        else low = middle + 1;
+    }
+    return UINT32_MAX;
+}
+
+static tw_status list_imports(tw_module *module, tw_error *error)
+{
+    const tw_wasm *wasm = &module->wasm;
+    module->imports = TW_NEW_ARRAY(&module->arena, tw_link_func, wasm->imported_funcs);
+    TW_TRY_ALLOC(module->imports, error);
+    for (uint32_t i = 0; i < wasm->import_count; i++) {
+        const tw_import *import = &wasm->imports[i];
+        if (import->kind != TW_EXTERN_FUNC) continue;
+        const tw_functype *type = tw_wasm_func_type(wasm, import->index);
+        tw_link_func *to = &module->imports[module->import_count++];
+        *to = (tw_link_func){.module = tw_arena_string(&module->arena, import->module.data, import->module.size),
+                             .name = tw_arena_string(&module->arena, import->name.data, import->name.size),
+                             .params = type->params, .param_count = type->param_count,
+                             .results = type->results, .result_count = type->result_count};
+        TW_TRY_ALLOC(to->module && to->name, error);
+    }
+    return TW_OK;
+}
+
+/* ---- life ---- */
+
+static tw_status fill(tw_module *module, const uint8_t *bytes, size_t size, tw_error *error)
+{
+    TW_TRY(take_bytes(module, bytes, size, error));
+    TW_TRY(check(module, error));
+    TW_TRY(list_exports(module, error));
+    return list_imports(module, error);
+}
+
+tw_status tw_runtime_module_new(tw_engine *engine, const uint8_t *bytes, size_t size, tw_module **out, tw_error *error)
+{
+    tw_module *module = calloc(1, sizeof *module);
+    TW_TRY_ALLOC(module, error);
+    module->engine = engine;
+    tw_runtime_engine_retain(engine);
+    atomic_init(&module->references, 1);
+    tw_arena_init(&module->arena, TW_ARENA_NO_LIMIT);
+    pthread_mutex_init(&module->lock, NULL);
+    tw_status status = fill(module, bytes, size, error);
+    if (status == TW_OK) *out = module;
+    else tw_runtime_module_release(module);
+    return status;
+}
+
+void tw_runtime_module_retain(tw_module *module) { atomic_fetch_add(&module->references, 1); }
+
+void tw_runtime_module_release(tw_module *module)
+{
+    if (!module || atomic_fetch_sub(&module->references, 1) != 1) return;
+    while (module->links) {
+        tw_module_link *next = module->links->next;
+        tw_link_free(module->links->link);
+        free(module->links);
+        module->links = next;
+    }
+    tw_code_free(module->code);
+    tw_wasm_free(&module->wasm);
+    tw_bytes_free(&module->bytes);
+    tw_arena_free(&module->arena);
+    pthread_mutex_destroy(&module->lock);
+    tw_runtime_engine_release(module->engine);
+    free(module);
+}
+
+/* ---- links ---- */
+
+static tw_module_link *find_link(const tw_module *module, const bool *is_wasi)
+{
+    for (tw_module_link *at = module->links; at; at = at->next)
+        if (!memcmp(at->is_wasi, is_wasi, module->import_count * sizeof *is_wasi)) return at;
+    return NULL;
+}
+
+static tw_status make_link(tw_module *module, const bool *is_wasi, tw_module_link **out, tw_error *error)
+{
+    size_t choice = module->import_count * sizeof *is_wasi;
+    tw_link_func *funcs = calloc(module->import_count ? module->import_count : 1, sizeof *funcs);
+    tw_module_link *made = calloc(1, sizeof *made + choice);
+    tw_status status = funcs && made ? TW_OK : tw_fail_memory(error);
+    for (uint32_t i = 0; status == TW_OK && i < module->import_count; i++) {
+        funcs[i] = module->imports[i];
+        funcs[i].is_wasi = is_wasi[i];
+    }
+    if (status == TW_OK) status = tw_link_new(module->code, funcs, module->import_count, &made->link, error);
+    free(funcs);
+    if (status != TW_OK) {
+        free(made);
+        return status;
+    }
+    memcpy(made->is_wasi, is_wasi, choice);
+    made->next = module->links;
+    *out = module->links = made;
+    return TW_OK;
+}
+
+static tw_status link_locked(tw_module *module, const bool *is_wasi, tw_link **out, tw_error *error)
+{
+    if (!module->code)
+        TW_TRY(tw_code_new(module->engine->core, (const uint8_t *)module->bytes.data, module->bytes.size, &module->code,
+                           error));
+    tw_module_link *found = find_link(module, is_wasi);
+    if (!found) TW_TRY(make_link(module, is_wasi, &found, error));
+    *out = found->link;
+    return TW_OK;
+}
+
+tw_status tw_runtime_module_link(tw_module *module, const bool *is_wasi, tw_link **out, tw_error *error)
+{
+    pthread_mutex_lock(&module->lock);
+    tw_status status = link_locked(module, is_wasi, out, error);
+    pthread_mutex_unlock(&module->lock);
+    return status;
+}

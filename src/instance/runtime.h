@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_INSTANCE_RUNTIME_H
+#define TW_INSTANCE_RUNTIME_H
+
+/* What stands behind the public handles, and the operations on it. The public functions (api/) check arguments and
+ * call these.
+ *
+ *     tw_engine ◄── tw_module ◄── tw_instance      each keeps alive what its arrow points to
+ *
+ * A module is decoded, checked by us and validated by the engine at once. It is compiled when the first instance needs
+ * it: which bytes are compiled depends on whether loops are offloaded. */
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "engine/engine.h"
+#include "host/wasi.h"
+#include "instance/stop.h"
+#include "instance/watch.h"
+#include "tensorwasm/tensorwasm.h"
+#include "wasm/module.h"
+
+struct tw_engine {
+    tw_core *core;
+    tw_engine_options options; /* worker_path is our own copy */
+    tw_wasm_limits limits;
+    tw_watch watch;
+    atomic_size_t references;
+};
+
+tw_status tw_runtime_engine_new(const tw_engine_options *options, tw_engine **out, tw_error *error);
+void tw_runtime_engine_retain(tw_engine *engine);
+void tw_runtime_engine_release(tw_engine *engine);
+
+/* ---- modules ---- */
+
+typedef struct tw_module_export_info {
+    const char *name; /* NUL-terminated; an export whose name holds a NUL can't be called by name */
+    tw_extern kind;
+    uint32_t index;   /* in its index space */
+    const tw_val_kind *params, *results;      /* functions */
+    uint32_t param_count, result_count;
+} tw_module_export_info;
+
+/* One set of imports resolved: which of them the engine's WASI answers. */
+typedef struct tw_module_link {
+    tw_link *link;
+    struct tw_module_link *next;
+    bool is_wasi[]; /* per function import */
+} tw_module_link;
+
+struct tw_module {
+    tw_engine *engine;
+    atomic_size_t references;
+    tw_arena arena;         /* names, kinds, exports, imports */
+    tw_bytes bytes;         /* binary; wasm borrows them */
+    tw_wasm wasm;
+    tw_module_export_info *exports;
+    uint32_t export_count;
+    uint32_t *by_name;      /* indices of exports, sorted by name */
+    tw_link_func *imports;  /* function imports in order */
+    uint32_t import_count;
+    pthread_mutex_t lock;   /* what follows */
+    tw_code *code;
+    tw_module_link *links;
+};
+
+/* Text or binary to a checked module. */
+tw_status tw_runtime_module_new(tw_engine *engine, const uint8_t *bytes, size_t size, tw_module **out, tw_error *error);
+void tw_runtime_module_retain(tw_module *module);
+void tw_runtime_module_release(tw_module *module);
+/* UINT32_MAX when there is none. */
+uint32_t tw_runtime_find_export(const tw_module *module, const char *name);
+/* A link for this choice of imports, compiled on first use. Valid as long as the module. */
+tw_status tw_runtime_module_link(tw_module *module, const bool *is_wasi, tw_link **out, tw_error *error);
+
+/* ---- instances ---- */
+
+struct tw_host_call {
+    tw_store *store;
+};
+
+typedef struct tw_instance_import { /* an embedder's function as an instance keeps it */
+    tw_host_func call;
+    void *context;
+    const tw_functype *type;
+} tw_instance_import;
+
+struct tw_instance {
+    tw_module *module;
+    tw_tenant_id tenant;
+    uint64_t timeout_ns;
+    tw_store *store;
+    tw_stopper stopper;
+    tw_wasi wasi;
+    tw_binding *bindings;         /* per function import */
+    tw_instance_import *imports;  /* per function import; those that aren't the embedder's stay empty */
+    tw_handle *handles;           /* per export, of functions; found on first call */
+    bool *has_handle;
+    int32_t exit_code;
+};
+
+tw_status tw_runtime_spawn(tw_module *module, const tw_spawn_options *options, tw_instance **out, tw_error *error);
+tw_status tw_runtime_call(tw_instance *instance, const char *name, const tw_val *args, size_t arg_count,
+                          tw_val *results, size_t result_count, tw_error *error);
+tw_status tw_runtime_memory(tw_instance *instance, const char *name, uint8_t **base, size_t *size, tw_error *error);
+void tw_runtime_free(tw_instance *instance);
+
+/* Resolves every import: the embedder's functions, then WASI. Fills bindings and imports of the instance and is_wasi. */
+tw_status tw_runtime_resolve(tw_instance *instance, const tw_spawn_options *options, bool *is_wasi, tw_error *error);
+/* The public set-up in the engine's form; free with tw_runtime_wasi_free. */
+tw_status tw_runtime_wasi_setup(const tw_wasi_options *options, tw_wasi_setup *out, tw_error *error);
+void tw_runtime_wasi_free(tw_wasi_setup *setup);
+/* Turns an ending that isn't TW_OK into the public status and error. */
+tw_status tw_runtime_ending(tw_instance *instance, const tw_ending *ending, tw_stop reason, tw_error *error);
+
+#endif

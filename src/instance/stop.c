@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "instance/stop.h"
+
+#include "os/clock.h"
+
+#define AGAIN_NS 1000000u /* until the pages are taken away again */
+
+/* Lock order: watch, stopper, slot. So an alarm is armed and disarmed outside the stopper's lock. */
+
+static void close_slots(tw_stopper *stopper)
+{
+    for (uint32_t i = 0; i < stopper->slot_count; i++) tw_slot_close(stopper->slots[i], stopper->generations[i]);
+}
+
+/* Under the lock, while a run goes on. */
+static void stop(tw_stopper *stopper, tw_stop reason)
+{
+    if (reason > atomic_load(&stopper->reason)) atomic_store(&stopper->reason, reason);
+    if (!stopper->in_kernel) close_slots(stopper);
+    tw_waker_wake(&stopper->waker);
+}
+
+/* The deadline, and from then on every millisecond until the run ends. */
+static uint64_t ring(void *context)
+{
+    tw_stopper *stopper = context;
+    pthread_mutex_lock(&stopper->lock);
+    bool running = stopper->running;
+    if (running) stop(stopper, TW_STOP_TIMEOUT);
+    pthread_mutex_unlock(&stopper->lock);
+    return running ? tw_clock_after(AGAIN_NS) : TW_NEVER;
+}
+
+void tw_stopper_init(tw_stopper *stopper, tw_watch *watch)
+{
+    *stopper = (tw_stopper){.watch = watch, .alarm = {.ring = ring, .context = stopper}};
+    pthread_mutex_init(&stopper->lock, NULL);
+    tw_waker_init(&stopper->waker);
+}
+
+void tw_stopper_destroy(tw_stopper *stopper)
+{
+    tw_watch_disarm(stopper->watch, &stopper->alarm);
+    tw_waker_destroy(&stopper->waker);
+    pthread_mutex_destroy(&stopper->lock);
+}
+
+void tw_stop_add_slot(tw_stopper *stopper, tw_slot *slot)
+{
+    pthread_mutex_lock(&stopper->lock);
+    if (stopper->slot_count < TW_STOP_SLOTS) {
+        stopper->slots[stopper->slot_count] = slot;
+        stopper->generations[stopper->slot_count++] = slot->generation;
+        if (stopper->running) tw_slot_enter(slot);
+        if (atomic_load(&stopper->reason)) close_slots(stopper);
+    }
+    pthread_mutex_unlock(&stopper->lock);
+}
+
+static tw_status enter(tw_stopper *stopper, bool timed, tw_error *error)
+{
+    if (stopper->terminated) return tw_fail(error, TW_TERMINATED, "the instance has been terminated");
+    if (stopper->running) return tw_fail(error, TW_BUSY, "the instance is in the middle of a call");
+    stopper->running = true;
+    stopper->timed = timed;
+    for (uint32_t i = 0; i < stopper->slot_count; i++) tw_slot_enter(stopper->slots[i]);
+    return TW_OK;
+}
+
+tw_status tw_stop_begin(tw_stopper *stopper, uint64_t timeout_ns, tw_error *error)
+{
+    pthread_mutex_lock(&stopper->lock);
+    tw_status status = enter(stopper, timeout_ns != 0, error);
+    pthread_mutex_unlock(&stopper->lock);
+    if (status != TW_OK || !timeout_ns) return status;
+    status = tw_watch_arm(stopper->watch, &stopper->alarm, tw_clock_after(timeout_ns), error);
+    if (status != TW_OK) tw_stop_end(stopper);
+    return status;
+}
+
+tw_stop tw_stop_end(tw_stopper *stopper)
+{
+    pthread_mutex_lock(&stopper->lock);
+    for (uint32_t i = 0; i < stopper->slot_count; i++) tw_slot_leave(stopper->slots[i]);
+    stopper->running = false;
+    tw_stop reason = atomic_exchange(&stopper->reason, TW_STOP_NONE);
+    bool armed = stopper->timed || reason != TW_STOP_NONE;
+    if (reason != TW_STOP_NONE) tw_waker_reset(&stopper->waker);
+    pthread_mutex_unlock(&stopper->lock);
+    if (armed) tw_watch_disarm(stopper->watch, &stopper->alarm);
+    return reason;
+}
+
+void tw_stop_enter_kernel(tw_stopper *stopper)
+{
+    pthread_mutex_lock(&stopper->lock);
+    stopper->in_kernel = true;
+    pthread_mutex_unlock(&stopper->lock);
+}
+
+bool tw_stop_leave_kernel(tw_stopper *stopper)
+{
+    pthread_mutex_lock(&stopper->lock);
+    stopper->in_kernel = false;
+    bool go_on = atomic_load(&stopper->reason) == TW_STOP_NONE;
+    if (!go_on) close_slots(stopper);
+    pthread_mutex_unlock(&stopper->lock);
+    return go_on;
+}
+
+tw_status tw_stop_terminate(tw_stopper *stopper, tw_error *error)
+{
+    pthread_mutex_lock(&stopper->lock);
+    bool before = stopper->terminated, running = stopper->running;
+    stopper->terminated = true;
+    if (!before && running) stop(stopper, TW_STOP_TERMINATED);
+    pthread_mutex_unlock(&stopper->lock);
+    if (before) return tw_fail(error, TW_TERMINATED, "the instance has been terminated already");
+    if (running) return tw_watch_arm(stopper->watch, &stopper->alarm, tw_clock_after(AGAIN_NS), error);
+    return TW_OK;
+}

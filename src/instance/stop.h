@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_INSTANCE_STOP_H
+#define TW_INSTANCE_STOP_H
+
+/* Ends what an instance does, at a deadline or because another thread says so.
+ *
+ *   guest code        its memory's pages go away; the next access traps (memory/slot.h). Every loop makes one: the
+ *                     rewrite sees to that
+ *   host code         its faults are served, after which the pages go away again, every millisecond until the call ends
+ *   asleep            woken (os/wake.h)
+ *   a kernel          sees the reason, which is also the flag that it polls; the pages go when it has returned
+ *
+ * A run is what lies between begin and end, on one thread. Requests come from any. */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "instance/watch.h"
+#include "memory/slot.h"
+#include "os/wake.h"
+
+typedef enum tw_stop { TW_STOP_NONE, TW_STOP_TIMEOUT, TW_STOP_TERMINATED } tw_stop;
+
+#define TW_STOP_SLOTS 2
+
+typedef struct tw_stopper {
+    pthread_mutex_t lock;
+    tw_watch *watch;
+    tw_alarm alarm;
+    tw_waker waker;
+    atomic_uint reason;  /* tw_stop; of the current run */
+    bool running, terminated, in_kernel;
+    bool timed;          /* the current run has a deadline */
+    tw_slot *slots[TW_STOP_SLOTS];
+    uint64_t generations[TW_STOP_SLOTS];
+    uint32_t slot_count;
+} tw_stopper;
+
+void tw_stopper_init(tw_stopper *stopper, tw_watch *watch);
+/* No run, and nobody else calls any more. Before the slots go. */
+void tw_stopper_destroy(tw_stopper *stopper);
+
+/* A memory came to be; during a run, on its thread. */
+void tw_stop_add_slot(tw_stopper *stopper, tw_slot *slot);
+
+/* timeout_ns 0 = none. TW_TERMINATED after a termination, TW_BUSY inside another run. */
+tw_status tw_stop_begin(tw_stopper *stopper, uint64_t timeout_ns, tw_error *error);
+/* Ends the run: the pages are back. What was asked for meanwhile. */
+tw_stop tw_stop_end(tw_stopper *stopper);
+
+/* Kernels run with the pages in place. Leave says whether to go on. The run's thread. */
+void tw_stop_enter_kernel(tw_stopper *stopper);
+bool tw_stop_leave_kernel(tw_stopper *stopper);
+
+/* For good. TW_TERMINATED the second time. Any thread. */
+tw_status tw_stop_terminate(tw_stopper *stopper, tw_error *error);
+
+#endif
