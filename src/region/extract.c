@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "region/extract.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool tw_refuse(tw_reason *reason, tw_refusal refusal, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reason->detail, sizeof reason->detail, format, args);
+    va_end(args);
+    reason->refusal = refusal;
+    return false;
+}
+
+static bool out_of_memory(tw_reason *reason)
+{
+    return tw_refuse(reason, TW_REFUSAL_TOO_BIG, "out of memory while cutting the loop out");
+}
+
+/* ---- which locals the bytecode of the loop reads and writes ---- */
+
+enum { READ = 1, WRITTEN = 2 };
+
+/* use[local] |= READ, WRITTEN over the bytes of the wasm loop at `place`. */
+static bool scan_locals(const tw_wasm *module, uint32_t func, uint64_t place, tw_arena *arena, uint8_t *use,
+                        uint32_t local_count)
+{
+    tw_reader reader;
+    const uint8_t *locals;
+    uint32_t count, depth = 0;
+    bool inside = false;
+    tw_instr instr;
+    if (tw_wasm_body(module, func, arena, &reader, &locals, &count, NULL) != TW_OK) return false;
+    while (tw_wasm_next(&reader, &instr, NULL) == TW_OK) {
+        if (instr.offset == place) inside = true;
+        if (!inside) continue;
+        switch (instr.op) {
+        case TW_OP_BLOCK: case TW_OP_LOOP: case TW_OP_IF: depth++; break;
+        case TW_OP_END: if (--depth == 0) return true; break;
+        case TW_OP_LOCAL_GET: if (instr.imm.index < local_count) use[instr.imm.index] |= READ; break;
+        case TW_OP_LOCAL_SET: case TW_OP_LOCAL_TEE:
+            if (instr.imm.index < local_count) use[instr.imm.index] |= WRITTEN;
+            break;
+        default: break;
+        }
+    }
+    return false;
+}
+
+/* ---- the copy ---- */
+
+typedef struct cutter {
+    const tw_ir_func *from;
+    tw_ir_func *to;
+    const tw_loops *loops;
+    tw_loop loop;
+    tw_ir_value *value; /* of `from` → of `to`; 0 = not copied yet */
+    tw_ir_block *block; /* likewise; TW_IR_NO_BLOCK */
+    tw_reason *reason;
+    uint32_t depth;
+} cutter;
+
+static tw_ir_value copy_value(cutter *c, tw_ir_value value);
+
+/* A value from outside that no local holds: computed again at the entry, if it is made of those that are. */
+static tw_ir_value rematerialise(cutter *c, tw_ir_value value)
+{
+    const tw_ir_valuedata *data = &c->from->values[value];
+    if (data->kind != TW_IR_RESULT || c->depth > 32) return 0;
+    const tw_ir_inst *inst = &c->from->insts[data->inst];
+    if (tw_op_describe(inst->op)->kind != TW_KIND_PURE || inst->result_count != 1 || inst->arg_count > 3) return 0;
+    tw_ir_value args[3];
+    c->depth++;
+    for (uint32_t a = 0; a < inst->arg_count; a++)
+        if (!(args[a] = copy_value(c, inst->args[a]))) return c->depth--, 0;
+    c->depth--;
+    uint8_t type = data->type;
+    uint32_t copy = tw_ir_inst_new(c->to, 0, inst->op, args, inst->arg_count, &type, 1);
+    return copy == UINT32_MAX ? 0 : c->to->insts[copy].first_result;
+}
+
+static tw_ir_value copy_value(cutter *c, tw_ir_value value)
+{
+    if (c->value[value]) return c->value[value];
+    const tw_ir_valuedata *data = &c->from->values[value];
+    if (data->kind == TW_IR_CONST)
+        return c->value[value] = tw_ir_const(c->to, (tw_type)data->type, data->bits[0], data->bits[1]);
+    if (data->block != TW_IR_NO_BLOCK && tw_loop_has_block(c->loops, c->loop, data->block)) return 0;
+    return c->value[value] = rematerialise(c, value);
+}
+
+static bool copy_args(cutter *c, const tw_ir_value *args, uint32_t count, tw_ir_value **out)
+{
+    *out = TW_NEW_ARRAY(&c->to->arena, tw_ir_value, count);
+    if (!*out) return out_of_memory(c->reason);
+    for (uint32_t a = 0; a < count; a++) {
+        (*out)[a] = copy_value(c, args[a]);
+        if (!(*out)[a]) return tw_refuse(c->reason, TW_REFUSAL_LIVE_IN, "a value used in the loop (v%u) is in no local at its header", args[a]);
+    }
+    return true;
+}
+
+static bool copy_inst(cutter *c, tw_ir_block to, const tw_ir_inst *inst)
+{
+    tw_ir_value *args;
+    uint8_t types[4];
+    if (!copy_args(c, inst->args, inst->arg_count, &args)) return false;
+    if (inst->result_count > 4) return tw_refuse(c->reason, TW_REFUSAL_UNMODELLED_OP, "an instruction with many results");
+    for (uint32_t r = 0; r < inst->result_count; r++) types[r] = c->from->values[inst->first_result + r].type;
+    uint32_t index = tw_ir_inst_new(c->to, to, inst->op, args, inst->arg_count, types, inst->result_count);
+    if (index == UINT32_MAX) return out_of_memory(c->reason);
+    tw_ir_inst *copy = &c->to->insts[index];
+    copy->offset = inst->offset;
+    copy->mem_offset = inst->mem_offset;
+    copy->index = inst->index;
+    copy->index2 = inst->index2;
+    memcpy(copy->lanes, inst->lanes, sizeof copy->lanes);
+    for (uint32_t r = 0; r < inst->result_count; r++) c->value[inst->first_result + r] = copy->first_result + r;
+    return true;
+}
+
+/* Where an exit leads: nowhere. */
+static tw_ir_block leave_block(cutter *c)
+{
+    tw_ir_block leave = tw_ir_block_new(c->to);
+    if (leave != TW_IR_NO_BLOCK) c->to->blocks[leave].term = TW_IR_RETURN;
+    return leave;
+}
+
+static bool copy_edges(cutter *c, tw_ir_block from, tw_ir_block to)
+{
+    const tw_ir_blockdata *old = &c->from->blocks[from];
+    tw_ir_edge *edges = TW_NEW_ARRAY(&c->to->arena, tw_ir_edge, old->edge_count);
+    if (!edges) return out_of_memory(c->reason);
+    for (uint32_t e = 0; e < old->edge_count; e++) {
+        const tw_ir_edge *edge = &old->edges[e];
+        if (!tw_loop_has_block(c->loops, c->loop, edge->to)) {
+            edges[e].to = leave_block(c);
+            if (edges[e].to == TW_IR_NO_BLOCK) return out_of_memory(c->reason);
+            continue;
+        }
+        edges[e].to = c->block[edge->to];
+        edges[e].arg_count = edge->arg_count;
+        if (!copy_args(c, edge->args, edge->arg_count, &edges[e].args)) return false;
+    }
+    tw_ir_blockdata *block = &c->to->blocks[to];
+    block->edges = edges;
+    block->edge_count = old->edge_count;
+    return true;
+}
+
+static bool copy_terminator(cutter *c, tw_ir_block from, tw_ir_block to)
+{
+    uint8_t term = c->from->blocks[from].term;
+    if (!copy_edges(c, from, to)) return false;
+    tw_ir_value value = 0;
+    if (term == TW_IR_BRANCH || term == TW_IR_SWITCH) {
+        value = copy_value(c, c->from->blocks[from].value);
+        if (!value) return tw_refuse(c->reason, TW_REFUSAL_LIVE_IN, "a condition in the loop is in no local at its header");
+    }
+    tw_ir_blockdata *block = &c->to->blocks[to];
+    block->term = term;
+    block->value = value;
+    block->term_offset = c->from->blocks[from].term_offset;
+    return true;
+}
+
+/* Blocks and their parameters first, so that edges and uses find them. */
+static bool copy_blocks(cutter *c)
+{
+    const tw_loopdata *loop = &c->loops->items[c->loop];
+    for (uint32_t b = 0; b < loop->block_count; b++) {
+        tw_ir_block from = loop->blocks[b], to = tw_ir_block_new(c->to);
+        if (to == TW_IR_NO_BLOCK) return out_of_memory(c->reason);
+        c->block[from] = to;
+        c->to->blocks[to].offset = c->from->blocks[from].offset;
+        c->to->blocks[to].loop_offset = c->from->blocks[from].loop_offset;
+        for (uint32_t p = 0; p < c->from->blocks[from].param_count; p++) {
+            tw_ir_value old = c->from->blocks[from].first_param + p;
+            tw_ir_value param = tw_ir_param_new(c->to, to, (tw_type)c->from->values[old].type);
+            if (!param) return out_of_memory(c->reason);
+            c->value[old] = param;
+        }
+    }
+    for (uint32_t b = 0; b < loop->block_count; b++) {
+        tw_ir_block from = loop->blocks[b];
+        for (uint32_t i = 0; i < c->from->blocks[from].inst_count; i++)
+            if (!copy_inst(c, c->block[from], &c->from->insts[c->from->blocks[from].insts[i]])) return false;
+        if (!copy_terminator(c, from, c->block[from])) return false;
+    }
+    return true;
+}
+
+/* ---- the entry ---- */
+
+static bool is_passable(uint8_t type)
+{
+    return type == TW_I32 || type == TW_I64 || type == TW_F32 || type == TW_F64;
+}
+
+static bool has_uses(tw_analysis *analysis, tw_loop loop, tw_ir_value param)
+{
+    const tw_ir_func *func = tw_analysis_func(analysis);
+    const tw_loopdata *data = &tw_analysis_loops(analysis)->items[loop];
+    for (uint32_t b = 0; b < data->block_count; b++) {
+        const tw_ir_blockdata *block = &func->blocks[data->blocks[b]];
+        if (block->value == param) return true;
+        for (uint32_t i = 0; i < block->inst_count; i++)
+            for (uint32_t a = 0; a < func->insts[block->insts[i]].arg_count; a++)
+                if (func->insts[block->insts[i]].args[a] == param) return true;
+        for (uint32_t e = 0; e < block->edge_count; e++)
+            for (uint32_t a = 0; a < block->edges[e].arg_count; a++)
+                if (block->edges[e].args[a] == param) return true;
+    }
+    return false;
+}
+
+typedef struct choice {
+    uint32_t *locals;
+    uint32_t live_ins, headers;
+} choice;
+
+/* The locals that the stub passes: those the loop only reads, then those it writes that matter on arrival (or, when
+ * something is live after the loop, all that it writes). */
+static bool choose_locals(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, bool live_outs, tw_arena *arena,
+                          choice *out, tw_reason *reason)
+{
+    const tw_ir_func *func = tw_analysis_func(analysis);
+    tw_ir_block header = tw_analysis_loops(analysis)->items[loop].header;
+    const tw_ir_blockdata *block = &func->blocks[header];
+    uint8_t *use = TW_NEW_ARRAY(arena, uint8_t, func->local_count);
+    out->locals = TW_NEW_ARRAY(arena, uint32_t, func->local_count);
+    if (!use || !out->locals) return out_of_memory(reason);
+    if (!scan_locals(module, func->index, block->loop_offset, arena, use, func->local_count))
+        return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop's bytecode isn't one wasm loop");
+    uint32_t count = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t x = 0; x < func->local_count; x++) {
+            bool written = use[x] & WRITTEN;
+            tw_ir_value at = block->local_values[x];
+            if (written != (pass == 1)) continue;
+            bool matters = pass == 0 ? (use[x] & READ) != 0 : live_outs || (at && has_uses(analysis, loop, at));
+            if (!matters) continue;
+            if (!is_passable(func->local_types[x]))
+                return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "local %u of type %s", x, tw_type_name((tw_type)func->local_types[x]));
+            out->locals[count++] = x;
+        }
+        if (pass == 0) out->live_ins = count;
+    }
+    out->headers = count - out->live_ins;
+    return true;
+}
+
+enum { MOST_VALUES = 56 }; /* that a stub passes; each costs about 1.5 ns */
+
+static bool make_entry(cutter *c, const choice *chosen)
+{
+    tw_ir_block header = c->loops->items[c->loop].header;
+    const tw_ir_blockdata *old = &c->from->blocks[header];
+    uint32_t count = chosen->live_ins + chosen->headers;
+    if (tw_ir_block_new(c->to) != 0) return out_of_memory(c->reason);
+    uint8_t *types = TW_NEW_ARRAY(&c->to->arena, uint8_t, count);
+    if (!types) return out_of_memory(c->reason);
+    c->to->params = types;
+    c->to->param_count = count;
+    for (uint32_t k = 0; k < count; k++) {
+        types[k] = c->from->local_types[chosen->locals[k]];
+        tw_ir_value param = tw_ir_param_new(c->to, 0, (tw_type)types[k]);
+        if (!param) return out_of_memory(c->reason);
+        tw_ir_value at = old->local_values[chosen->locals[k]];
+        bool own = at && c->from->values[at].kind == TW_IR_PARAM && c->from->values[at].block == header;
+        if (at && !own && !c->value[at]) c->value[at] = param;
+    }
+    return true;
+}
+
+/* The entry's jump: each header parameter's value is in some local. */
+static bool enter(cutter *c, const choice *chosen)
+{
+    tw_ir_block header = c->loops->items[c->loop].header;
+    const tw_ir_blockdata *old = &c->from->blocks[header];
+    tw_ir_edge *edge = TW_NEW(&c->to->arena, tw_ir_edge);
+    if (!edge) return out_of_memory(c->reason);
+    edge->to = c->block[header];
+    edge->arg_count = old->param_count;
+    edge->args = TW_NEW_ARRAY(&c->to->arena, tw_ir_value, old->param_count);
+    if (!edge->args) return out_of_memory(c->reason);
+    for (uint32_t p = 0; p < old->param_count; p++) {
+        for (uint32_t k = 0; k < c->to->param_count; k++)
+            if (old->local_values[chosen->locals[k]] == old->first_param + p)
+                edge->args[p] = c->to->blocks[0].first_param + k;
+        if (edge->args[p]) continue;
+        tw_type type = (tw_type)c->from->values[old->first_param + p].type;
+        bool dead = true;
+        for (uint32_t x = 0; x < c->from->local_count; x++) dead &= old->local_values[x] != old->first_param + p;
+        if (dead) return tw_refuse(c->reason, TW_REFUSAL_SIGNATURE, "the loop carries a value on the operand stack");
+        edge->args[p] = tw_ir_const(c->to, type, 0, 0); /* not read on arrival */
+    }
+    c->to->blocks[0].term = TW_IR_JUMP;
+    c->to->blocks[0].edges = edge;
+    c->to->blocks[0].edge_count = 1;
+    return true;
+}
+
+bool tw_cut_new(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_arena *arena, tw_cut *out, tw_reason *reason)
+{
+    const tw_ir_func *func = tw_analysis_func(analysis);
+    const tw_loops *loops = tw_analysis_loops(analysis);
+    tw_ir_block header = loops->items[loop].header;
+    if (loops->items[loop].irreducible)
+        return tw_refuse(reason, TW_REFUSAL_IRREDUCIBLE, "a cycle inside has more than one entry");
+    if (func->blocks[header].loop_offset == TW_NO_OFFSET || !func->blocks[header].local_values)
+        return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop's header isn't the start of a wasm loop");
+    *out = (tw_cut){.live_outs = tw_live_outs_of(analysis, loop).count > 0};
+    choice chosen;
+    if (!choose_locals(module, analysis, loop, out->live_outs, arena, &chosen, reason)) return false;
+    out->locals = chosen.locals;
+    out->live_in_count = chosen.live_ins;
+    out->header_count = chosen.headers;
+    if (chosen.live_ins + chosen.headers > MOST_VALUES)
+        return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "%u values would have to be passed", chosen.live_ins + chosen.headers);
+    cutter c = {.from = func, .loops = loops, .loop = loop, .reason = reason};
+    c.value = TW_NEW_ARRAY(arena, tw_ir_value, func->value_count);
+    c.block = TW_NEW_ARRAY(arena, tw_ir_block, func->block_count);
+    if (!c.value || !c.block) return out_of_memory(reason);
+    memset(c.block, 0xFF, func->block_count * sizeof *c.block);
+    if (tw_ir_func_new(func->name, 64 << 20, &c.to, NULL) != TW_OK) return out_of_memory(reason);
+    c.to->index = func->index;
+    if (!make_entry(&c, &chosen) || !copy_blocks(&c) || !enter(&c, &chosen)) {
+        tw_ir_func_free(c.to);
+        return false;
+    }
+    out->func = c.to;
+    return true;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_REGION_EXTRACT_H
+#define TW_REGION_EXTRACT_H
+
+/* Cuts a loop nest out of its function, as the rewrite will cut it out of the bytecode: a function whose parameters are
+ * the locals that the stub passes, and which jumps straight to the loop's header. Everything from outside is then
+ * a parameter, so analysis of the cut speaks of one arrival, wherever in the loop it happens. */
+
+#include "analysis/analysis.h"
+#include "region/refusals.h"
+#include "wasm/module.h"
+
+typedef struct tw_cut {
+    tw_ir_func *func;     /* params: live-ins, then headers; the only loops are the nest's; exits return nothing */
+    uint32_t *locals;     /* by parameter of func: the local of the user's function */
+    uint32_t live_in_count, header_count;
+    bool live_outs;       /* some value of the nest is used after it */
+} tw_cut;
+
+/* A refusal with its sentence. */
+typedef struct tw_reason {
+    tw_refusal refusal;
+    char detail[200];
+} tw_reason;
+bool tw_refuse(tw_reason *reason, tw_refusal refusal, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* False with *reason when it can't be cut. The cut's arrays are in `arena`; func is the caller's to free. */
+bool tw_cut_new(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_arena *arena, tw_cut *out, tw_reason *reason);
+
+#endif

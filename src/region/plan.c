@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "region/plan.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/trip.h"
+#include "ir/ir.h"
+#include "region/refusals.h"
+
+/* Inner trip counts and checks that vary with outer counters aren't proven by algebra: they are evaluated for every value
+ * of those counters, and a linear form is fitted and compared at each point. Exact by construction, whatever masks,
+ * shifts and selects the guest's compiler put in; the price is one evaluation a point (tens of nanoseconds), against the
+ * iterations of the loops inside, each of which costs as much. POINTS bounds it. */
+enum { POINTS = 1 << 18 };
+static const uint64_t MOST_TRIPS = UINT64_C(1) << 40;
+
+struct tw_plan {
+    const tw_model *model;
+    tw_arena arena;
+    tw_numbers numbers;
+    tw_plan_memory memory;
+    uint64_t *value;                     /* by expr */
+    uint8_t *poison;                     /* by expr */
+    uint64_t counter[TW_MODEL_MAX_LOOPS];
+    uint32_t **needs, *need_count;       /* by target (loops, then checks): the varying exprs to evaluate, in order */
+};
+
+/* ---- exprs ---- */
+
+static uint64_t mask(uint64_t value, unsigned bits)
+{
+    return bits == 32 ? (uint32_t)value : value;
+}
+
+static bool compare_of(tw_op op, tw_compare *out)
+{
+    static const struct { uint16_t op; uint8_t compare; } table[] = {
+        {TW_OP_I32_EQ, TW_COMPARE_EQ},     {TW_OP_I64_EQ, TW_COMPARE_EQ},
+        {TW_OP_I32_NE, TW_COMPARE_NE},     {TW_OP_I64_NE, TW_COMPARE_NE},
+        {TW_OP_I32_LT_S, TW_COMPARE_LT_S}, {TW_OP_I64_LT_S, TW_COMPARE_LT_S},
+        {TW_OP_I32_LE_S, TW_COMPARE_LE_S}, {TW_OP_I64_LE_S, TW_COMPARE_LE_S},
+        {TW_OP_I32_GT_S, TW_COMPARE_GT_S}, {TW_OP_I64_GT_S, TW_COMPARE_GT_S},
+        {TW_OP_I32_GE_S, TW_COMPARE_GE_S}, {TW_OP_I64_GE_S, TW_COMPARE_GE_S},
+        {TW_OP_I32_LT_U, TW_COMPARE_LT_U}, {TW_OP_I64_LT_U, TW_COMPARE_LT_U},
+        {TW_OP_I32_LE_U, TW_COMPARE_LE_U}, {TW_OP_I64_LE_U, TW_COMPARE_LE_U},
+        {TW_OP_I32_GT_U, TW_COMPARE_GT_U}, {TW_OP_I64_GT_U, TW_COMPARE_GT_U},
+        {TW_OP_I32_GE_U, TW_COMPARE_GE_U}, {TW_OP_I64_GE_U, TW_COMPARE_GE_U},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].op == op) return *out = (tw_compare)table[i].compare, true;
+    return false;
+}
+
+/* A live-in in memory. Little-endian, as wasm is. */
+static bool load(tw_plan *plan, const tw_expr_node *node, uint64_t *out)
+{
+    uint64_t at = (uint32_t)plan->value[node->a] + node->imm;
+    unsigned width = tw_op_describe((tw_op)node->op)->access;
+    if (at > plan->memory.size || width > plan->memory.size - at) return false;
+    uint64_t raw = 0;
+    memcpy(&raw, plan->memory.base + at, width);
+    plan->numbers.read_memory = true;
+    switch (node->op) {
+    case TW_OP_I32_LOAD8_S: raw = (uint32_t)(int8_t)raw; break;
+    case TW_OP_I32_LOAD16_S: raw = (uint32_t)(int16_t)raw; break;
+    case TW_OP_I64_LOAD8_S: raw = (uint64_t)(int8_t)raw; break;
+    case TW_OP_I64_LOAD16_S: raw = (uint64_t)(int16_t)raw; break;
+    case TW_OP_I64_LOAD32_S: raw = (uint64_t)(int32_t)raw; break;
+    default: break;
+    }
+    *out = raw;
+    return true;
+}
+
+static bool operate(tw_plan *plan, const tw_expr_node *node, uint64_t *out)
+{
+    if (plan->poison[node->a]) return false;
+    if (node->b != TW_NONE && plan->poison[node->b]) return false;
+    return tw_ir_fold_int((tw_op)node->op, plan->value[node->a],
+                          node->b == TW_NONE ? 0 : plan->value[node->b], out);
+}
+
+static bool choose(tw_plan *plan, const tw_expr_node *node, uint64_t *out)
+{
+    if (plan->poison[node->a]) return false;
+    uint32_t taken = (uint32_t)plan->value[node->a] ? node->b : node->c;
+    *out = plan->value[taken];
+    return !plan->poison[taken];
+}
+
+static bool count_trips(tw_plan *plan, const tw_expr_node *node, uint64_t *out)
+{
+    tw_compare compare;
+    if (plan->poison[node->a] || plan->poison[node->b] || plan->poison[node->c]) return false;
+    return compare_of((tw_op)node->op, &compare) &&
+           tw_trip_count(compare, node->bits, plan->value[node->a], plan->value[node->b],
+                         plan->value[node->c], out);
+}
+
+static void evaluate(tw_plan *plan, uint32_t index)
+{
+    const tw_expr_node *node = &plan->model->exprs[index];
+    uint64_t value = 0;
+    bool ok = true;
+    switch ((tw_expr_kind)node->kind) {
+    case TW_EXPR_CONST: value = node->imm; break;
+    case TW_EXPR_SYMBOL: value = plan->numbers.symbols[node->index]; break;
+    case TW_EXPR_COUNTER: value = plan->counter[node->index]; break;
+    case TW_EXPR_OP: ok = operate(plan, node, &value); break;
+    case TW_EXPR_SELECT: ok = choose(plan, node, &value); break;
+    case TW_EXPR_LOAD: ok = !plan->poison[node->a] && load(plan, node, &value); break;
+    case TW_EXPR_TRIPS: ok = count_trips(plan, node, &value); break;
+    }
+    plan->value[index] = node->kind == TW_EXPR_TRIPS ? value : mask(value, node->bits);
+    plan->poison[index] = !ok;
+}
+
+/* The varying exprs that `target` is made of, ascending. */
+static bool collect_needs(tw_plan *plan, uint32_t target, uint32_t slot, uint8_t *seen)
+{
+    const tw_model *model = plan->model;
+    memset(seen, 0, model->expr_count);
+    uint32_t count = 0;
+    if (target != TW_NONE && model->exprs[target].counters) seen[target] = 1;
+    for (uint32_t i = model->expr_count; i-- > 0;) {
+        if (!seen[i]) continue;
+        count++;
+        uint32_t args[] = {model->exprs[i].a, model->exprs[i].b, model->exprs[i].c};
+        for (int a = 0; a < 3; a++)
+            if (args[a] != TW_NONE && model->exprs[args[a]].counters) seen[args[a]] = 1;
+    }
+    plan->need_count[slot] = count;
+    plan->needs[slot] = TW_NEW_ARRAY(&plan->arena, uint32_t, count);
+    if (!plan->needs[slot]) return false;
+    for (uint32_t i = 0, k = 0; i < model->expr_count; i++)
+        if (seen[i]) plan->needs[slot][k++] = i;
+    return true;
+}
+
+tw_status tw_plan_new(const tw_model *model, tw_plan **out, tw_error *error)
+{
+    tw_plan *plan = calloc(1, sizeof *plan);
+    TW_TRY_ALLOC(plan, error);
+    plan->model = model;
+    tw_arena *arena = &plan->arena;
+    tw_arena_init(arena, TW_ARENA_NO_LIMIT);
+    tw_numbers *numbers = &plan->numbers;
+    uint32_t targets = model->loop_count + model->check_count;
+    numbers->symbols = TW_NEW_ARRAY(arena, uint64_t, model->symbol_count);
+    numbers->loops = TW_NEW_ARRAY(arena, tw_numbers_loop, model->loop_count);
+    numbers->accesses = TW_NEW_ARRAY(arena, tw_numbers_access, model->access_count);
+    numbers->affines = TW_NEW_ARRAY(arena, tw_numbers_affine, model->affine_count);
+    plan->value = TW_NEW_ARRAY(arena, uint64_t, model->expr_count);
+    plan->poison = TW_NEW_ARRAY(arena, uint8_t, model->expr_count);
+    plan->needs = TW_NEW_ARRAY(arena, uint32_t *, targets);
+    plan->need_count = TW_NEW_ARRAY(arena, uint32_t, targets);
+    uint8_t *seen = TW_NEW_ARRAY(arena, uint8_t, model->expr_count);
+    bool ok = numbers->symbols && numbers->loops && numbers->accesses && numbers->affines &&
+              plan->value && plan->poison && plan->needs && plan->need_count && seen;
+    for (uint32_t l = 0; ok && l < model->loop_count; l++)
+        ok = collect_needs(plan, model->loops[l].trips, l, seen);
+    for (uint32_t c = 0; ok && c < model->check_count; c++)
+        ok = collect_needs(plan, model->checks[c].expr, model->loop_count + c, seen);
+    if (!ok) {
+        tw_plan_free(plan);
+        return tw_fail_memory(error);
+    }
+    *out = plan;
+    return TW_OK;
+}
+
+void tw_plan_free(tw_plan *plan)
+{
+    if (!plan) return;
+    tw_arena_free(&plan->arena);
+    free(plan);
+}
+
+tw_numbers *tw_plan_numbers(tw_plan *plan)
+{
+    return &plan->numbers;
+}
+
+static bool refuse(tw_plan *plan, tw_refusal refusal, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static bool refuse(tw_plan *plan, tw_refusal refusal, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(plan->numbers.detail, sizeof plan->numbers.detail, format, args);
+    va_end(args);
+    plan->numbers.refusal = (uint16_t)refusal;
+    return false;
+}
+
+/* ---- walking the values of outer counters ---- */
+
+/* The loops of `chain` that `counters` names, with those that their trip counts vary with. */
+static uint32_t closure(const tw_plan *plan, uint32_t counters, const uint32_t *chain, uint32_t length)
+{
+    for (uint32_t d = length; d-- > 0;)
+        if (counters >> chain[d] & 1) counters |= plan->model->exprs[plan->model->loops[chain[d]].trips].counters;
+    return counters;
+}
+
+static int64_t trips_at(const tw_plan *plan, uint32_t loop, const uint32_t *chain)
+{
+    const tw_numbers_loop *numbers = &plan->numbers.loops[loop];
+    int64_t trips = numbers->t0;
+    for (uint32_t d = 0; d < plan->model->loops[loop].depth; d++)
+        trips += numbers->t[d] * (int64_t)plan->counter[chain[d]];
+    return trips > 0 ? trips : 0;
+}
+
+typedef struct walk {
+    uint32_t chain[TW_MODEL_MAX_DEPTH], length; /* the loops to step through, outermost first */
+    uint64_t points;
+} walk;
+
+/* The first point, lexicographically; false when there is none. Loops outside the walk keep counter 0. */
+static bool walk_settle(tw_plan *plan, walk *w, const uint32_t *full, uint32_t from)
+{
+    /* Steps back and forth until every counter is inside its loop's trips. */
+    uint32_t d = from;
+    while (d < w->length) {
+        if ((int64_t)plan->counter[w->chain[d]] < trips_at(plan, w->chain[d], full)) {
+            if (++d < w->length) plan->counter[w->chain[d]] = 0;
+            continue;
+        }
+        if (d == 0) return false;
+        d--;
+        plan->counter[w->chain[d]]++;
+    }
+    w->points++;
+    return true;
+}
+
+static bool walk_first(tw_plan *plan, walk *w, const uint32_t *full, uint32_t length, uint32_t counters)
+{
+    *w = (walk){0};
+    counters = closure(plan, counters, full, length);
+    for (uint32_t d = 0; d < length; d++) {
+        plan->counter[full[d]] = 0;
+        if (counters >> full[d] & 1) w->chain[w->length++] = full[d];
+    }
+    return walk_settle(plan, w, full, 0);
+}
+
+static bool walk_next(tw_plan *plan, walk *w, const uint32_t *full)
+{
+    if (!w->length) return false;
+    plan->counter[w->chain[w->length - 1]]++;
+    return walk_settle(plan, w, full, w->length - 1);
+}
+
+static void evaluate_needs(tw_plan *plan, uint32_t slot)
+{
+    for (uint32_t i = 0; i < plan->need_count[slot]; i++) evaluate(plan, plan->needs[slot][i]);
+}
+
+/* ---- trip counts ---- */
+
+static bool trips_value(tw_plan *plan, uint32_t loop, int64_t *out)
+{
+    uint32_t expr = plan->model->loops[loop].trips;
+    if (plan->poison[expr] || plan->value[expr] > MOST_TRIPS)
+        return refuse(plan, TW_REFUSAL_TRIPS_UNKNOWN, "loop n%u: no trip count with these numbers", loop);
+    *out = (int64_t)plan->value[expr];
+    return true;
+}
+
+/* Fits t0 + Σ t[d]·n_d from the first points met in each direction, then holds every point against it. The fit needs the
+ * points 0 and the unit steps from the first point; a loop that lacks them (a triangle's tip) gets its slope later. */
+static bool fit_trips(tw_plan *plan, uint32_t loop, const uint32_t *chain, uint32_t length)
+{
+    tw_numbers_loop *numbers = &plan->numbers.loops[loop];
+    uint32_t counters = plan->model->exprs[plan->model->loops[loop].trips].counters;
+    bool fitted[TW_MODEL_MAX_DEPTH] = {false};
+    uint64_t origin[TW_MODEL_MAX_DEPTH];
+    int64_t first = 0, trips;
+    double sum = 0;
+    walk w;
+    if (!walk_first(plan, &w, chain, length, counters)) return true; /* never reached: stays 0 */
+    numbers->least = INT64_MAX;
+    numbers->varies = true;
+    do {
+        if (w.points > POINTS) return refuse(plan, TW_REFUSAL_TRIPS_SHAPE, "loop n%u: too many outer iterations to check its trip count", loop);
+        evaluate_needs(plan, loop);
+        if (!trips_value(plan, loop, &trips)) return false;
+        if (w.points == 1) {
+            for (uint32_t d = 0; d < length; d++) origin[d] = plan->counter[chain[d]];
+            first = trips;
+        }
+        /* The form at this point, and the one direction, if any, in which it may still be fitted. */
+        int64_t form = first, delta = 0;
+        uint32_t open = TW_NONE, opens = 0;
+        for (uint32_t d = 0; d < length; d++) {
+            int64_t step = (int64_t)(plan->counter[chain[d]] - origin[d]);
+            if (!step) continue;
+            if (fitted[d]) form += numbers->t[d] * step;
+            else open = d, delta = step, opens++;
+        }
+        if (opens > 1) return refuse(plan, TW_REFUSAL_TRIPS_SHAPE, "loop n%u: its trip count can't be fitted", loop);
+        if (opens == 1) {
+            if ((trips - form) % delta) return refuse(plan, TW_REFUSAL_TRIPS_SHAPE, "loop n%u: its trip count isn't linear in outer counters", loop);
+            numbers->t[open] = (trips - form) / delta;
+            fitted[open] = true;
+        } else if (form != trips) {
+            return refuse(plan, TW_REFUSAL_TRIPS_SHAPE, "loop n%u: its trip count isn't linear in outer counters", loop);
+        }
+        if (trips < numbers->least) numbers->least = trips;
+        if (trips > numbers->most) numbers->most = trips;
+        sum += (double)trips;
+    } while (walk_next(plan, &w, chain));
+    numbers->t0 = first;
+    for (uint32_t d = 0; d < length; d++) numbers->t0 -= numbers->t[d] * (int64_t)origin[d];
+    numbers->average = sum / (double)w.points;
+    return true;
+}
+
+/* Every loop around it has a trip, with these numbers. */
+static bool reached(const tw_plan *plan, const uint32_t *chain, uint32_t length)
+{
+    for (uint32_t d = 0; d < length; d++)
+        if (plan->numbers.loops[chain[d]].most == 0) return false;
+    return true;
+}
+
+static bool evaluate_loop(tw_plan *plan, uint32_t loop)
+{
+    const tw_model *model = plan->model;
+    tw_numbers_loop *numbers = &plan->numbers.loops[loop];
+    uint32_t chain[TW_MODEL_MAX_DEPTH];
+    uint32_t length = tw_model_chain(model, model->loops[loop].parent, chain);
+    *numbers = (tw_numbers_loop){0};
+    if (!reached(plan, chain, length)) return true;
+    if (model->exprs[model->loops[loop].trips].counters) return fit_trips(plan, loop, chain, length);
+    if (!trips_value(plan, loop, &numbers->t0)) return false;
+    numbers->least = numbers->most = numbers->t0;
+    numbers->average = (double)numbers->t0;
+    return true;
+}
+
+/* Loop 0 arrives `most` times. How many of these a kernel may run whole, and whether it then has left. */
+static bool settle_outermost(tw_plan *plan)
+{
+    const tw_model *model = plan->model;
+    tw_numbers *numbers = &plan->numbers;
+    if (!model->loop_count) {
+        numbers->iterations = 1;
+        numbers->leaves = true;
+        return true;
+    }
+    if (!evaluate_loop(plan, 0)) return false;
+    tw_numbers_loop *outer = &numbers->loops[0];
+    bool whole = model->exits_at_end;
+    for (uint32_t o = 0; o < model->live_out_count; o++)
+        if (model->live_outs[o].kind == TW_LIVE_OUT_UNKNOWN) whole = false;
+    if (!whole && outer->most > 0) outer->most--;
+    numbers->leaves = whole;
+    numbers->iterations = (uint64_t)outer->most;
+    outer->t0 = outer->least = outer->most;
+    outer->average = (double)outer->most;
+    return true;
+}
+
+/* ---- addresses ---- */
+
+static void evaluate_affine(tw_plan *plan, uint32_t index)
+{
+    const tw_affine *affine = &plan->model->affines[index];
+    tw_numbers_affine *numbers = &plan->numbers.affines[index];
+    numbers->c0 = mask(plan->value[affine->base], affine->bits);
+    for (uint32_t d = 0; d < TW_MODEL_MAX_DEPTH; d++)
+        numbers->c[d] = affine->coef[d] == TW_NONE ? 0 : mask(plan->value[affine->coef[d]], affine->bits);
+}
+
+static bool affine_is_poison(const tw_plan *plan, const tw_affine *affine)
+{
+    bool poison = plan->poison[affine->base];
+    for (uint32_t d = 0; d < TW_MODEL_MAX_DEPTH; d++)
+        if (affine->coef[d] != TW_NONE) poison |= plan->poison[affine->coef[d]] != 0;
+    return poison;
+}
+
+/* Signed representatives of base and strides, under the check that the whole range stays in one window of 2^32. */
+static bool evaluate_access(tw_plan *plan, uint32_t index)
+{
+    const tw_model *model = plan->model;
+    const tw_model_access *access = &model->accesses[index];
+    const tw_affine *affine = &model->affines[access->address];
+    const tw_numbers_affine *address = &plan->numbers.affines[access->address];
+    tw_numbers_access *numbers = &plan->numbers.accesses[index];
+    uint32_t chain[TW_MODEL_MAX_DEPTH];
+    uint32_t length = tw_model_chain(model, access->loop, chain);
+    *numbers = (tw_numbers_access){0};
+    if (!reached(plan, chain, length)) return true;
+    if (affine_is_poison(plan, affine))
+        return refuse(plan, TW_REFUSAL_CHECK, "access x%u: its address can't be computed", index);
+    __int128 low = address->c0, high = address->c0;
+    for (uint32_t d = 0; d < length; d++) {
+        int64_t stride = (int32_t)(uint32_t)address->c[d];
+        __int128 reach = (__int128)stride * (plan->numbers.loops[chain[d]].most - 1);
+        numbers->stride[d] = stride;
+#ifdef TW_PLANT_SWAP_MIN
+        if (reach > 0) low += reach;
+        else high += reach;
+#else
+        if (reach < 0) low += reach;
+        else high += reach;
+#endif
+    }
+#ifndef TW_PLANT_SKIP_WRAP
+    if (low < 0 || high > UINT32_MAX)
+        return refuse(plan, TW_REFUSAL_WRAP, "access x%u at 0x%" PRIx64 ": its addresses wrap round", index, access->place);
+#endif
+    numbers->base = (int64_t)(address->c0 + access->offset);
+    numbers->low = (int64_t)(low + access->offset);
+    numbers->high = (int64_t)(high + access->offset + access->width);
+#ifdef TW_PLANT_SHIFT_FOOTPRINT
+    numbers->low += 3 * access->width;
+    numbers->high -= 3 * access->width;
+    if (numbers->high < numbers->low) numbers->high = numbers->low;
+#endif
+    if (numbers->low < 0 || numbers->high < numbers->low || (uint64_t)numbers->high > plan->memory.size)
+        return refuse(plan, TW_REFUSAL_BOUNDS,
+                      "access x%u at 0x%" PRIx64 ": bytes %" PRId64 " to %" PRId64 " of a memory of %" PRIu64,
+                      index, access->place, numbers->low, numbers->high, plan->memory.size);
+    return true;
+}
+
+/* ---- checks and work ---- */
+
+static bool evaluate_check(tw_plan *plan, uint32_t index)
+{
+    const tw_check *check = &plan->model->checks[index];
+    uint32_t chain[TW_MODEL_MAX_DEPTH];
+    uint32_t length = tw_model_chain(plan->model, check->loop, chain);
+    walk w;
+    if (!reached(plan, chain, length)) return true;
+    if (!walk_first(plan, &w, chain, length, plan->model->exprs[check->expr].counters)) return true;
+    do {
+        if (w.points > POINTS) return refuse(plan, check->refusal, "check %u: too many outer iterations to prove it", index);
+        evaluate_needs(plan, plan->model->loop_count + index);
+        if (plan->poison[check->expr] || !plan->value[check->expr])
+            return refuse(plan, check->refusal, "check %u doesn't hold (e%u)", index, check->expr);
+    } while (walk_next(plan, &w, chain));
+    return true;
+}
+
+static double work_of(const tw_plan *plan, const tw_item *items, uint32_t count)
+{
+    double work = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (items[i].kind != TW_ITEM_LOOP) {
+            work += 2;
+            continue;
+        }
+        const tw_model_loop *loop = &plan->model->loops[items[i].index];
+        work += plan->numbers.loops[items[i].index].average * work_of(plan, loop->items, loop->item_count);
+    }
+    return work;
+}
+
+bool tw_plan_evaluate(tw_plan *plan, tw_plan_memory memory)
+{
+    const tw_model *model = plan->model;
+    tw_numbers *numbers = &plan->numbers;
+    plan->memory = memory;
+    numbers->read_memory = false;
+    numbers->refusal = TW_REFUSAL_NONE;
+    numbers->detail[0] = 0;
+    for (uint32_t e = 0; e < model->expr_count; e++)
+        if (!model->exprs[e].counters) evaluate(plan, e);
+    if (!settle_outermost(plan)) return false;
+    for (uint32_t l = 1; l < model->loop_count; l++)
+        if (!evaluate_loop(plan, l)) return false;
+    for (uint32_t a = 0; a < model->affine_count; a++) evaluate_affine(plan, a);
+    for (uint32_t c = 0; c < model->check_count; c++)
+        if (!evaluate_check(plan, c)) return false;
+    for (uint32_t x = 0; x < model->access_count; x++)
+        if (!evaluate_access(plan, x)) return false;
+    numbers->work = model->loop_count ? (double)numbers->iterations *
+                                            work_of(plan, model->loops[0].items, model->loops[0].item_count)
+                                      : work_of(plan, model->items, model->item_count);
+    return true;
+}
+
+uint64_t tw_plan_header_after(const tw_plan *plan, uint32_t header, uint64_t iterations)
+{
+    const tw_header *h = &plan->model->headers[header];
+    uint64_t value = plan->numbers.symbols[h->symbol];
+    if (h->kind != TW_HEADER_AFFINE) return value;
+    unsigned bits = h->type == TW_I64 ? 64 : 32;
+    return mask(value + iterations * plan->value[h->step], bits);
+}
+
+uint64_t tw_plan_live_out(const tw_plan *plan, uint32_t live_out)
+{
+    uint32_t index = plan->model->live_outs[live_out].affine;
+    const tw_numbers_affine *affine = &plan->numbers.affines[index];
+    return mask(affine->c0 + affine->c[0] * (plan->numbers.iterations - 1), plan->model->affines[index].bits);
+}
