@@ -68,7 +68,7 @@ typedef struct tw_expr_node {
     uint8_t kind;      /* tw_expr_kind */
     uint8_t bits;      /* 32 or 64: of the result (TRIPS: of the compare; its result has 64) */
     uint16_t op;       /* tw_op */
-    uint32_t index;
+    uint32_t index;    /* LOAD: of no meaning outside the builder */
     uint32_t a, b, c;  /* exprs, or TW_NONE */
     uint64_t imm;
     uint32_t counters; /* bit l: the value varies with the counter of loop l */
@@ -166,6 +166,11 @@ typedef struct tw_live_out {
     uint32_t affine;   /* AFFINE: at n0 = the last iteration's counter */
 } tw_live_out;
 
+/* Two accesses whose footprints must have no byte in common for the model to be right: the plan checks it. */
+typedef struct tw_pair {
+    uint32_t first, second;
+} tw_pair;
+
 typedef struct tw_model {
     tw_arena arena;
     char *name;              /* "function#ordinal" */
@@ -179,6 +184,7 @@ typedef struct tw_model {
     tw_carried *carried;     uint32_t carried_count, carried_capacity;
     tw_model_loop *loops;          uint32_t loop_count, loop_capacity;
     tw_check *checks;        uint32_t check_count, check_capacity;
+    tw_pair *apart;          uint32_t apart_count, apart_capacity;
     tw_header *headers;      uint32_t header_count, header_capacity;
     tw_live_out *live_outs;  uint32_t live_out_count, live_out_capacity;
     uint32_t *outputs;       uint32_t output_count; /* values: results of a whole-function region, which has no loops */

@@ -24,6 +24,7 @@
  *   value v1 = symbol s | affine a | read x | carried c | final c
  *   value v2 = OP v… | select v v v                                select: a, b, condition
  *   check e [in n] REFUSAL
+ *   apart x x                                                      the two have no byte in common
  *   header LOCAL TYPE symbol s affine e | dead
  *   live-out h affine a | unknown                                  h: number of the header
  *   output v
@@ -217,6 +218,8 @@ static void print_edges(const tw_model *model, tw_bytes *out)
         print_in(model->checks[i].loop, out);
         tw_bytes_printf(out, " %s\n", tw_refusal_name((tw_refusal)model->checks[i].refusal));
     }
+    for (uint32_t i = 0; i < model->apart_count; i++)
+        tw_bytes_printf(out, "apart x%u x%u\n", model->apart[i].first, model->apart[i].second);
     for (uint32_t i = 0; i < model->header_count; i++) {
         const tw_header *h = &model->headers[i];
         tw_bytes_printf(out, "header %u %s symbol s%u ", h->local, tw_type_name((tw_type)h->type), h->symbol);
@@ -637,6 +640,18 @@ static tw_status parse_check(parser *p)
     return TW_OK;
 }
 
+static tw_status parse_apart(parser *p)
+{
+    tw_model *model = p->model;
+    if (model->apart_count >= TW_MODEL_MAX_ACCESSES) FAIL(p, "too many pairs");
+    TW_TRY_ALLOC(TW_ARENA_GROW(&model->arena, model->apart, model->apart_count, model->apart_capacity), p->text.error);
+    tw_pair *pair = &model->apart[model->apart_count];
+    TW_TRY(parse_ref(p, 'x', model->access_count, &pair->first));
+    TW_TRY(parse_ref(p, 'x', model->access_count, &pair->second));
+    model->apart_count++;
+    return TW_OK;
+}
+
 static tw_status parse_header(parser *p)
 {
     tw_model *model = p->model;
@@ -765,7 +780,7 @@ static const struct {
 } rows[] = {
     {"symbol", parse_symbol},   {"loop", parse_loop},     {"if", parse_if},           {"expr", parse_expr},
     {"affine", parse_affine},   {"access", parse_access}, {"carried", parse_carried}, {"value", parse_value},
-    {"check", parse_check},     {"header", parse_header}, {"live-out", parse_live_out}, {"output", parse_output},
+    {"check", parse_check},     {"apart", parse_apart},   {"header", parse_header}, {"live-out", parse_live_out}, {"output", parse_output},
     {"read", parse_read},       {"store", parse_store},   {"}", parse_close},         {"end", parse_end},
 };
 

@@ -328,6 +328,9 @@ static tw_status check_values(verifier *v)
 static tw_status check_edges(verifier *v)
 {
     const tw_model *m = v->model;
+    if (m->apart_count > TW_MODEL_MAX_ACCESSES) BAD(v, "%u pairs to lie apart; at most %u fit", m->apart_count, TW_MODEL_MAX_ACCESSES);
+    for (uint32_t i = 0; i < m->apart_count; i++)
+        if (m->apart[i].first >= m->access_count || m->apart[i].second >= m->access_count) BAD(v, "pair %u: no such access", i);
     for (uint32_t i = 0; i < m->check_count; i++) {
         const tw_check *c = &m->checks[i];
         if (c->refusal >= TW_REFUSAL_COUNT || c->expr >= m->expr_count || (c->loop != TW_NONE && c->loop >= m->loop_count) ||

@@ -452,6 +452,16 @@ static bool evaluate_check(tw_plan *plan, uint32_t index)
     return true;
 }
 
+/* Two footprints with a common byte where the model needs them apart. */
+static bool evaluate_apart(tw_plan *plan, uint32_t index)
+{
+    const tw_pair *pair = &plan->model->apart[index];
+    const tw_numbers_access *x = &plan->numbers.accesses[pair->first], *y = &plan->numbers.accesses[pair->second];
+    if (x->low == x->high || y->low == y->high || x->high <= y->low || y->high <= x->low) return true;
+    return refuse(plan, TW_REFUSAL_DEPENDENCE, "accesses at 0x%" PRIx64 " and 0x%" PRIx64 " overlap",
+                  plan->model->accesses[pair->first].place, plan->model->accesses[pair->second].place);
+}
+
 static double work_of(const tw_plan *plan, const tw_item *items, uint32_t count)
 {
     double work = 0;
@@ -484,6 +494,8 @@ bool tw_plan_evaluate(tw_plan *plan, tw_plan_memory memory)
         if (!evaluate_check(plan, c)) return false;
     for (uint32_t x = 0; x < model->access_count; x++)
         if (!evaluate_access(plan, x)) return false;
+    for (uint32_t p = 0; p < model->apart_count; p++)
+        if (!evaluate_apart(plan, p)) return false;
     numbers->work = model->loop_count ? (double)numbers->iterations *
                                             work_of(plan, model->loops[0].items, model->loops[0].item_count)
                                       : work_of(plan, model->items, model->item_count);

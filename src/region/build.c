@@ -1,0 +1,1007 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "region/builder.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The walk below relies on the cut being reducible and on each loop having one latch and one exit, at its latch
+ * (bottom-tested) or at its header (top-tested, with a header that has no effect). The acyclic body between is then blocks
+ * with path conditions: a block whose immediate dominator it post-dominates runs whenever that runs; a block with one
+ * predecessor adds that branch; anything else is an `or` of its edges. Merge parameters are selects, unless they
+ * only carry a loop's result around the branch that guards it. */
+
+enum { CANT = UINT32_MAX - 1, DEEPEST = 200 };
+
+static bool fail_memory(tw_builder *b)
+{
+    return tw_refuse(b->reason, TW_REFUSAL_TOO_BIG, "the model grows too large");
+}
+
+static tw_loop loop_at(const tw_builder *b, tw_ir_block block)
+{
+    return block == TW_IR_NO_BLOCK ? TW_NO_LOOP : b->loops->innermost[block];
+}
+
+static const tw_ir_valuedata *data_of(const tw_builder *b, tw_ir_value value)
+{
+    return &b->func->values[value];
+}
+
+static bool is_int(uint8_t type)
+{
+    return type == TW_I32 || type == TW_I64;
+}
+
+/* ---- parameters ---- */
+
+typedef enum param_role { ROLE_NONE, ROLE_SYMBOL, ROLE_HEADER, ROLE_MERGE } param_role;
+
+static param_role role_of(const tw_builder *b, tw_ir_value value)
+{
+    const tw_ir_valuedata *data = data_of(b, value);
+    if (data->kind != TW_IR_PARAM) return ROLE_NONE;
+    if (data->block == 0) return ROLE_SYMBOL;
+    tw_loop loop = loop_at(b, data->block);
+    return loop != TW_NO_LOOP && b->loops->items[loop].header == data->block ? ROLE_HEADER : ROLE_MERGE;
+}
+
+static uint32_t pred_count(const tw_builder *b, tw_ir_block block)
+{
+    return b->cfg->pred_start[block + 1] - b->cfg->pred_start[block];
+}
+
+static const tw_cfg_edge *pred_edge(const tw_builder *b, tw_ir_block block, uint32_t k)
+{
+    return &b->cfg->preds[b->cfg->pred_start[block] + k];
+}
+
+static tw_ir_value edge_arg(const tw_builder *b, const tw_cfg_edge *edge, uint32_t position)
+{
+    return b->func->blocks[edge->from].edges[edge->edge].args[position];
+}
+
+/* What a merge parameter gets along pred k. */
+static tw_ir_value merge_arg(const tw_builder *b, tw_ir_value param, uint32_t k)
+{
+    const tw_ir_valuedata *data = data_of(b, param);
+    return edge_arg(b, pred_edge(b, data->block, k), data->position);
+}
+
+/* ---- polynomials ---- */
+
+static const tw_poly *evolve(tw_builder *b, tw_ir_value value, tw_loop scope)
+{
+    return tw_build_resolve(b, tw_evolution_of(b->analysis, value, scope));
+}
+
+/* A loop's result carried round the branch that guards it: init on the edges that skip the loop, init + step·ARRIVALS on the
+ * one that leaves it. With arrivals 0 for a loop not entered that is one polynomial. */
+static const tw_poly *join(tw_builder *b, const tw_poly *skip, const tw_poly *left)
+{
+    if (tw_poly_equal(skip, left)) return skip;
+    for (tw_loop l = 0; l < b->loops->count; l++) {
+        tw_atom arrivals = tw_atom_make(TW_ATOM_ARRIVALS, l);
+        if (!tw_poly_has(left, arrivals) || b->top_tested[l] || b->loop_of[l] == TW_NONE) continue;
+        const tw_poly *zero = tw_poly_const(b->arena, left->bits, 0);
+        if (tw_poly_equal(tw_poly_substitute(b->arena, left, arrivals, zero), skip)) return left;
+    }
+    return NULL;
+}
+
+static const tw_poly *merge_poly(tw_builder *b, tw_ir_value param)
+{
+    if (b->merge_tried[param]) return b->merge[param];
+    b->merge_tried[param] = 1;
+    if (++b->depth > DEEPEST) return b->depth--, NULL;
+    tw_ir_block block = data_of(b, param)->block;
+    const tw_poly *result = NULL;
+    for (uint32_t k = 0; k < pred_count(b, block); k++) {
+        const tw_poly *poly = evolve(b, merge_arg(b, param, k), loop_at(b, block));
+        if (!poly) { result = NULL; break; }
+        if (k == 0) { result = poly; continue; }
+        const tw_poly *joined = join(b, result, poly);
+        result = joined ? joined : join(b, poly, result);
+        if (!result) break;
+    }
+    b->depth--;
+    return b->merge[param] = result;
+}
+
+const tw_poly *tw_build_resolve(tw_builder *b, const tw_poly *poly)
+{
+    for (uint32_t t = 0; poly && t < poly->term_count; t++)
+        for (uint32_t k = 0; k < TW_POLY_DEGREE && poly->terms[t].atoms[k]; k++) {
+            tw_atom atom = poly->terms[t].atoms[k];
+            if (tw_atom_kind_of(atom) != TW_ATOM_VALUE) continue;
+            tw_ir_value value = tw_atom_index(atom);
+            if (role_of(b, value) != ROLE_MERGE || !is_int(data_of(b, value)->type)) continue;
+            const tw_poly *by = merge_poly(b, value);
+            if (!by || by->bits < poly->bits || tw_poly_has(by, atom)) continue;
+            const tw_poly *next = tw_poly_substitute(b->arena, poly, atom, tw_poly_wrap(b->arena, by, poly->bits));
+            if (next) return tw_build_resolve(b, next);
+        }
+    return poly;
+}
+
+/* ---- exprs ---- */
+
+static uint32_t expr_of_opaque(tw_builder *b, tw_ir_value value);
+
+static uint32_t expr_of_value(tw_builder *b, tw_ir_value value, tw_loop scope)
+{
+    if (!is_int(data_of(b, value)->type)) return TW_NONE;
+    return tw_build_expr(b, evolve(b, value, scope));
+}
+
+static uint32_t resize(tw_builder *b, uint32_t expr, uint8_t bits)
+{
+    if (expr == TW_NONE) return TW_NONE;
+    const tw_expr_node *node = &b->model->exprs[expr];
+    uint8_t have = node->kind == TW_EXPR_TRIPS ? 64 : node->bits;
+    if (have == bits) return expr;
+    return bits == 32 ? tw_expr_op(b->model, TW_OP_I32_WRAP_I64, 32, expr, TW_NONE) : TW_NONE;
+}
+
+static uint32_t expr_of_atom(tw_builder *b, tw_atom atom, uint8_t bits)
+{
+    uint32_t index = tw_atom_index(atom);
+    switch (tw_atom_kind_of(atom)) {
+    case TW_ATOM_COUNTER: return b->loop_of[index] == TW_NONE ? TW_NONE : tw_expr_counter(b->model, bits, b->loop_of[index]);
+    case TW_ATOM_ARRIVALS: return resize(b, b->arrivals[index], bits);
+    case TW_ATOM_VALUE: return resize(b, expr_of_opaque(b, index), bits);
+    case TW_ATOM_NONE: break;
+    }
+    return TW_NONE;
+}
+
+uint32_t tw_build_expr(tw_builder *b, const tw_poly *poly)
+{
+    if (!poly) return TW_NONE;
+    uint32_t sum = tw_expr_const(b->model, poly->bits, 0);
+    for (uint32_t t = 0; t < poly->term_count; t++) {
+        uint32_t product = tw_expr_const(b->model, poly->bits, poly->terms[t].coef);
+        for (uint32_t k = 0; k < TW_POLY_DEGREE && poly->terms[t].atoms[k]; k++)
+            product = tw_expr_mul(b->model, poly->bits, product, expr_of_atom(b, poly->terms[t].atoms[k], poly->bits));
+        sum = tw_expr_add(b->model, poly->bits, sum, product);
+    }
+    return sum;
+}
+
+/* The successor of `from` that a pred edge of a merge belongs to; UINT32_MAX when it isn't clear. */
+static uint32_t side_of(const tw_builder *b, tw_ir_block from, const tw_cfg_edge *edge)
+{
+    if (edge->from == from) return edge->edge;
+    const tw_ir_blockdata *block = &b->func->blocks[from];
+    for (uint32_t e = 0; e < block->edge_count; e++)
+        if (pred_count(b, block->edges[e].to) == 1 && tw_cfg_dominates(b->cfg, block->edges[e].to, edge->from)) return e;
+    return UINT32_MAX;
+}
+
+/* A merge of two edges that one branch decides: the branch, and which pred belongs to its true side. */
+static bool find_branch(const tw_builder *b, tw_ir_block merge, tw_ir_value *condition, uint32_t *yes)
+{
+    tw_ir_block from = b->cfg->idom[merge];
+    if (pred_count(b, merge) != 2 || from == TW_IR_NO_BLOCK) return false;
+    if (b->func->blocks[from].term != TW_IR_BRANCH || loop_at(b, from) != loop_at(b, merge)) return false;
+    uint32_t first = side_of(b, from, pred_edge(b, merge, 0)), second = side_of(b, from, pred_edge(b, merge, 1));
+    if (first > 1 || second > 1 || first == second) return false;
+    *condition = b->func->blocks[from].value;
+    *yes = first == 0 ? 0 : 1;
+    return true;
+}
+
+static uint32_t expr_of_merge(tw_builder *b, tw_ir_value param)
+{
+    tw_ir_block block = data_of(b, param)->block;
+    tw_ir_value condition;
+    uint32_t yes;
+    if (!find_branch(b, block, &condition, &yes)) return TW_NONE;
+    tw_loop scope = loop_at(b, block);
+    return tw_expr_select(b->model, expr_of_value(b, condition, scope), expr_of_value(b, merge_arg(b, param, yes), scope),
+                          expr_of_value(b, merge_arg(b, param, !yes), scope));
+}
+
+/* A live-in in memory: loaded by the plan, at an address that no counter changes; dispatch checks that no store of the
+ * region touches it. */
+static uint32_t add_affine(tw_builder *b, const tw_poly *poly, uint32_t loop);
+
+static uint32_t inspected_access(tw_builder *b, const tw_ir_inst *inst, const tw_poly *address)
+{
+    tw_model *model = b->model;
+    uint32_t affine = add_affine(b, address, TW_NONE);
+    if (affine == TW_NONE) return TW_NONE;
+    for (uint32_t x = 0; x < model->access_count; x++) {
+        const tw_model_access *access = &model->accesses[x];
+        if (access->is_inspected && access->op == inst->op && access->address == affine && access->offset == inst->mem_offset) return x;
+    }
+    if (model->access_count >= TW_MODEL_MAX_ACCESSES) return TW_NONE;
+    if (!TW_ARENA_GROW(&model->arena, model->accesses, model->access_count, model->access_capacity)) return TW_NONE;
+    model->accesses[model->access_count] = (tw_model_access){
+        .op = (uint16_t)inst->op, .width = tw_op_describe(inst->op)->access, .is_inspected = true, .loop = 0,
+        .address = affine, .offset = inst->mem_offset, .place = inst->offset};
+    return model->access_count++;
+}
+
+static uint32_t expr_of_load(tw_builder *b, const tw_ir_inst *inst, uint8_t type)
+{
+    const tw_poly *address = evolve(b, inst->args[0], loop_at(b, inst->block));
+    uint32_t expr = tw_build_expr(b, address);
+    if (expr == TW_NONE || b->model->exprs[expr].counters) return TW_NONE;
+    uint32_t access = inspected_access(b, inst, address);
+    if (access == TW_NONE) return TW_NONE;
+    return tw_expr_load(b->model, inst->op, type == TW_I64 ? 64 : 32, expr, inst->mem_offset, access);
+}
+
+static uint32_t expr_of_result(tw_builder *b, tw_ir_value value)
+{
+    const tw_ir_inst *inst = &b->func->insts[data_of(b, value)->inst];
+    tw_loop scope = loop_at(b, inst->block);
+    uint8_t type = data_of(b, value)->type, kind = tw_op_describe(inst->op)->kind;
+    if (kind == TW_KIND_LOAD) return expr_of_load(b, inst, type);
+    if (inst->op == TW_OP_SELECT)
+        return tw_expr_select(b->model, expr_of_value(b, inst->args[2], scope), expr_of_value(b, inst->args[0], scope),
+                              expr_of_value(b, inst->args[1], scope));
+    if ((kind != TW_KIND_PURE && kind != TW_KIND_TRAPPING) || inst->arg_count > 2 || !inst->arg_count) return TW_NONE;
+    uint32_t left = expr_of_value(b, inst->args[0], scope), right = TW_NONE;
+    if (inst->arg_count == 2 && (right = expr_of_value(b, inst->args[1], scope)) == TW_NONE) return TW_NONE;
+    return tw_expr_op(b->model, inst->op, type == TW_I64 ? 64 : 32, left, right);
+}
+
+static uint32_t expr_of_opaque(tw_builder *b, tw_ir_value value)
+{
+    const tw_ir_valuedata *data = data_of(b, value);
+    if (!is_int(data->type)) return TW_NONE;
+    if (data->kind == TW_IR_CONST) return tw_expr_const(b->model, data->type == TW_I64 ? 64 : 32, data->bits[0]);
+    if (role_of(b, value) == ROLE_SYMBOL) return tw_expr_symbol(b->model, data->position);
+    if (b->expr[value] == CANT) return TW_NONE;
+    if (b->expr[value] != TW_NONE) return b->expr[value];
+    b->expr[value] = CANT; /* also ends cycles */
+    if (++b->depth > DEEPEST) return b->depth--, TW_NONE;
+    uint32_t expr = role_of(b, value) == ROLE_MERGE ? expr_of_merge(b, value)
+                    : data->kind == TW_IR_RESULT    ? expr_of_result(b, value)
+                                                    : TW_NONE;
+    b->depth--;
+    if (expr != TW_NONE) b->expr[value] = expr;
+    return expr;
+}
+
+/* ---- values ---- */
+
+static uint32_t add_value(tw_builder *b, tw_value_node node)
+{
+    tw_model *model = b->model;
+    if (node.kind != TW_VALUE_READ && node.kind != TW_VALUE_CARRIED && node.kind != TW_VALUE_FINAL)
+        for (uint32_t v = 0; v < model->value_count; v++)
+            if (!memcmp(&model->values[v], &node, sizeof node)) return v;
+    if (model->value_count >= TW_MODEL_MAX_VALUES ||
+        !TW_ARENA_GROW(&model->arena, model->values, model->value_count, model->value_capacity)) {
+        fail_memory(b);
+        return TW_NONE;
+    }
+    model->values[model->value_count] = node;
+    return model->value_count++;
+}
+
+static tw_value_node new_value(tw_value_kind kind, uint8_t type)
+{
+    tw_value_node node;
+    memset(&node, 0, sizeof node);
+    node.kind = (uint8_t)kind;
+    node.type = type;
+    node.index = TW_NONE;
+    node.args[0] = node.args[1] = node.args[2] = TW_NONE;
+    return node;
+}
+
+static uint32_t add_op(tw_builder *b, tw_op op, uint8_t type, uint32_t x, uint32_t y, uint32_t z)
+{
+    tw_value_node node = new_value(TW_VALUE_OP, type);
+    node.op = (uint16_t)op;
+    node.args[0] = x;
+    node.args[1] = y;
+    node.args[2] = z;
+    return add_value(b, node);
+}
+
+static uint32_t add_const(tw_builder *b, uint8_t type, uint64_t bits)
+{
+    tw_value_node node = new_value(TW_VALUE_CONST, type);
+    node.bits = bits;
+    return add_value(b, node);
+}
+
+static uint32_t refuse_value(tw_builder *b, tw_refusal refusal, const char *what, tw_ir_value value)
+{
+    uint64_t place = data_of(b, value)->kind == TW_IR_RESULT ? b->func->insts[data_of(b, value)->inst].offset : TW_NO_OFFSET;
+    if (place == TW_NO_OFFSET) tw_refuse(b->reason, refusal, "%s", what);
+    else tw_refuse(b->reason, refusal, "%s at 0x%" PRIx64, what, place);
+    return TW_NONE;
+}
+
+static uint32_t add_affine(tw_builder *b, const tw_poly *poly, uint32_t loop)
+{
+    tw_model *model = b->model;
+    for (uint32_t a = 0; a < model->affine_count; a++)
+        if (b->affine_loop[a] == loop && tw_poly_equal(b->affine[a], poly)) return a;
+    if (model->affine_count >= TW_MODEL_MAX_VALUES) {
+        fail_memory(b);
+        return TW_NONE;
+    }
+    b->affine[model->affine_count] = poly;
+    b->affine_loop[model->affine_count] = loop;
+    return model->affine_count++;
+}
+
+/* Takes the counters out of poly, outermost loops first: *rest is what no counter multiplies. False when a counter occurs
+ * in a power or times another. */
+static bool split_counters(tw_builder *b, const tw_poly *poly, const tw_poly **rest)
+{
+    for (tw_loop l = 0; poly && l < b->loops->count; l++) {
+        const tw_poly *coef;
+        tw_atom counter = tw_atom_make(TW_ATOM_COUNTER, l);
+        if (!tw_poly_has(poly, counter)) continue;
+        if (!tw_poly_linear(b->arena, poly, counter, &coef, &poly)) return false;
+        for (tw_loop other = 0; other < b->loops->count; other++)
+            if (tw_poly_has(coef, tw_atom_make(TW_ATOM_COUNTER, other))) return false;
+    }
+    *rest = poly;
+    return poly != NULL;
+}
+
+/* Only symbols and pure operations on them, none of it varying: no load is moved into the plan for a mere value. */
+static bool is_steady(tw_builder *b, uint32_t expr)
+{
+    if (expr == TW_NONE || b->model->exprs[expr].counters) return false;
+    const tw_expr_node *node = &b->model->exprs[expr];
+    if (node->kind == TW_EXPR_LOAD) return false;
+    uint32_t args[] = {node->a, node->b, node->c};
+    for (int i = 0; i < 3; i++)
+        if (args[i] != TW_NONE && !is_steady(b, args[i])) return false;
+    return true;
+}
+
+enum { LOADS_UNKNOWN, LOADS_NO, LOADS_YES };
+
+/* Parameters end the search: what they merge is looked at when they are resolved. */
+static bool made_of_loads(tw_builder *b, tw_ir_value value)
+{
+    const tw_ir_valuedata *data = data_of(b, value);
+    if (data->kind != TW_IR_RESULT) return false;
+    if (b->loads[value] != LOADS_UNKNOWN) return b->loads[value] == LOADS_YES;
+    const tw_ir_inst *inst = &b->func->insts[data->inst];
+    bool yes = b->depth > DEEPEST || tw_op_describe(inst->op)->kind == TW_KIND_LOAD;
+    b->depth++;
+    for (uint32_t a = 0; a < inst->arg_count && !yes; a++) yes = made_of_loads(b, inst->args[a]);
+    b->depth--;
+    b->loads[value] = yes ? LOADS_YES : LOADS_NO;
+    return yes;
+}
+
+/* TW_NONE without a refusal when the value isn't an affine integer. */
+static uint32_t affine_value(tw_builder *b, tw_ir_value value, tw_loop scope)
+{
+    uint8_t type = data_of(b, value)->type;
+    const tw_poly *rest, *poly;
+    if (!is_int(type) || made_of_loads(b, value) || !(poly = evolve(b, value, scope))) return TW_NONE;
+    for (uint32_t t = 0; t < poly->term_count; t++)
+        for (uint32_t k = 0; k < TW_POLY_DEGREE && poly->terms[t].atoms[k]; k++) {
+            tw_atom atom = poly->terms[t].atoms[k];
+            if (tw_atom_kind_of(atom) == TW_ATOM_COUNTER) continue;
+            if (tw_atom_kind_of(atom) == TW_ATOM_VALUE && made_of_loads(b, tw_atom_index(atom))) return TW_NONE;
+            uint32_t expr = expr_of_atom(b, atom, poly->bits);
+            if (!is_steady(b, expr)) return TW_NONE;
+        }
+    if (!split_counters(b, poly, &rest)) return TW_NONE;
+    tw_value_node node = new_value(TW_VALUE_AFFINE, type);
+    node.index = add_affine(b, poly, scope == TW_NO_LOOP ? TW_NONE : b->loop_of[scope]);
+    return node.index == TW_NONE ? TW_NONE : add_value(b, node);
+}
+
+static uint32_t use_value(tw_builder *b, tw_ir_value value, tw_loop scope);
+
+static tw_ir_value latch_arg(const tw_builder *b, tw_loop loop, uint32_t position)
+{
+    return edge_arg(b, &b->loops->items[loop].latches[0], position);
+}
+
+static uint32_t carried_of(tw_builder *b, tw_ir_value param)
+{
+    tw_model *model = b->model;
+    tw_loop loop = loop_at(b, data_of(b, param)->block);
+    const tw_loopdata *data = &b->loops->items[loop];
+    if (b->loop_of[loop] == 0)
+        return refuse_value(b, TW_REFUSAL_CARRIED, "the outermost loop hands a value from one iteration to the next", latch_arg(b, loop, data_of(b, param)->position));
+    if (data->entry_count != 1) return refuse_value(b, TW_REFUSAL_CONTROL, "a loop is entered from two places", param);
+    tw_value_node node = new_value(TW_VALUE_CARRIED, data_of(b, param)->type);
+    if (!TW_ARENA_GROW(&model->arena, model->carried, model->carried_count, model->carried_capacity))
+        return fail_memory(b), TW_NONE;
+    node.index = model->carried_count++;
+    model->carried[node.index] = (tw_carried){.loop = b->loop_of[loop], .type = node.type, .init = TW_NONE, .next = TW_NONE};
+    uint32_t result = b->value[param] = add_value(b, node);
+    uint32_t init = use_value(b, edge_arg(b, &data->entries[0], data_of(b, param)->position), data->parent);
+    if (result == TW_NONE || init == TW_NONE) return TW_NONE;
+    b->model->carried[node.index].init = init;
+    return result;
+}
+
+/* A scalar that loop `over` left behind. */
+static uint32_t final_of(tw_builder *b, tw_ir_value value, tw_loop over, tw_loop scope)
+{
+    const tw_loopdata *data = &b->loops->items[over];
+    const tw_ir_blockdata *header = &b->func->blocks[data->header];
+    if (data->parent != scope) return refuse_value(b, TW_REFUSAL_CONTROL, "a scalar leaves two loops at once", value);
+    for (uint32_t p = 0; p < header->param_count; p++) {
+        tw_ir_value param = header->first_param + p;
+        if (b->top_tested[over] ? value != param : value != latch_arg(b, over, p)) continue;
+        uint32_t carried = use_value(b, param, over);
+        if (carried == TW_NONE) return TW_NONE;
+        if (b->model->values[carried].kind != TW_VALUE_CARRIED) continue;
+        for (uint32_t v = 0; v < b->model->value_count; v++)
+            if (b->model->values[v].kind == TW_VALUE_FINAL && b->model->values[v].index == b->model->values[carried].index) return v;
+        tw_value_node node = new_value(TW_VALUE_FINAL, b->model->values[carried].type);
+        node.index = b->model->values[carried].index;
+        return add_value(b, node);
+    }
+    return refuse_value(b, TW_REFUSAL_CONTROL, "a value from the last iteration of an inner loop is used after it", value);
+}
+
+static bool is_final_of(const tw_builder *b, uint32_t final, uint32_t init)
+{
+    const tw_value_node *node = &b->model->values[final];
+    return node->kind == TW_VALUE_FINAL && b->model->carried[node->index].init == init;
+}
+
+static uint32_t merge_value(tw_builder *b, tw_ir_value param)
+{
+    tw_ir_block block = data_of(b, param)->block;
+    tw_loop scope = loop_at(b, block);
+    tw_ir_value condition;
+    uint32_t yes;
+    if (pred_count(b, block) != 2) return refuse_value(b, TW_REFUSAL_CONTROL, "a value is merged from more than two places", param);
+    uint32_t first = use_value(b, merge_arg(b, param, 0), scope);
+    uint32_t second = first == TW_NONE ? TW_NONE : use_value(b, merge_arg(b, param, 1), scope);
+    if (second == TW_NONE) return TW_NONE;
+    if (first == second || is_final_of(b, first, second)) return first;
+    if (is_final_of(b, second, first)) return second;
+    if (!find_branch(b, block, &condition, &yes)) return refuse_value(b, TW_REFUSAL_CONTROL, "a merge that no single branch decides", param);
+    uint32_t test = use_value(b, condition, scope);
+    if (test == TW_NONE) return TW_NONE;
+    return add_op(b, TW_OP_SELECT, data_of(b, param)->type, yes == 0 ? first : second, yes == 0 ? second : first, test);
+}
+
+/* Division is only taken on when it can't trap: by a constant that is neither 0 nor (signed) -1. */
+static bool may_trap(const tw_builder *b, const tw_ir_inst *inst)
+{
+    if (tw_op_describe(inst->op)->kind != TW_KIND_TRAPPING) return false;
+    if (inst->arg_count != 2) return true;
+    const tw_ir_valuedata *by = data_of(b, inst->args[1]);
+    bool wide = by->type == TW_I64;
+    return by->kind != TW_IR_CONST || by->bits[0] == 0 || by->bits[0] == (wide ? UINT64_MAX : UINT32_MAX);
+}
+
+static uint32_t result_value(tw_builder *b, tw_ir_value value)
+{
+    const tw_ir_inst *inst = &b->func->insts[data_of(b, value)->inst];
+    tw_loop scope = loop_at(b, inst->block);
+    uint32_t args[3] = {TW_NONE, TW_NONE, TW_NONE};
+    uint8_t kind = tw_op_describe(inst->op)->kind;
+    if (data_of(b, value)->type == TW_V128) return refuse_value(b, TW_REFUSAL_UNMODELLED_OP, "a vector operation", value);
+    if (may_trap(b, inst)) return refuse_value(b, TW_REFUSAL_TRAP, tw_op_describe(inst->op)->name, value);
+    if ((kind != TW_KIND_PURE && kind != TW_KIND_TRAPPING && inst->op != TW_OP_SELECT) || inst->arg_count > 3)
+        return refuse_value(b, TW_REFUSAL_UNMODELLED_OP, tw_op_describe(inst->op)->name, value);
+    for (uint32_t a = 0; a < inst->arg_count; a++) {
+        if (data_of(b, inst->args[a])->type == TW_V128) return refuse_value(b, TW_REFUSAL_UNMODELLED_OP, "a vector operation", value);
+        if ((args[a] = use_value(b, inst->args[a], scope)) == TW_NONE) return TW_NONE;
+    }
+    return add_op(b, inst->op, data_of(b, value)->type, args[0], args[1], args[2]);
+}
+
+static uint32_t make_value(tw_builder *b, tw_ir_value value)
+{
+    const tw_ir_valuedata *data = data_of(b, value);
+    if (data->kind == TW_IR_CONST) {
+        if (data->type == TW_V128) return refuse_value(b, TW_REFUSAL_UNMODELLED_OP, "a vector constant", value);
+        return add_const(b, data->type, data->bits[0]);
+    }
+    if (role_of(b, value) == ROLE_SYMBOL) {
+        tw_value_node node = new_value(TW_VALUE_SYMBOL, data->type);
+        node.index = data->position;
+        return add_value(b, node);
+    }
+    uint32_t affine = affine_value(b, value, loop_at(b, data->block));
+    if (affine != TW_NONE) return affine;
+    switch (role_of(b, value)) {
+    case ROLE_HEADER: return carried_of(b, value);
+    case ROLE_MERGE: return merge_value(b, value);
+    default: return result_value(b, value);
+    }
+}
+
+static uint32_t use_value(tw_builder *b, tw_ir_value value, tw_loop scope)
+{
+    const tw_ir_valuedata *data = data_of(b, value);
+    tw_loop home = loop_at(b, data->block);
+    if (data->kind != TW_IR_CONST && data->block != 0 && !tw_loop_contains(b->loops, home, scope)) {
+        uint32_t affine = affine_value(b, value, scope);
+        return affine != TW_NONE ? affine : final_of(b, value, home, scope);
+    }
+    if (b->value[value] != TW_NONE) return b->value[value];
+    if (++b->depth > DEEPEST) {
+        b->depth--;
+        return refuse_value(b, TW_REFUSAL_TOO_BIG, "an expression is too deep", value);
+    }
+    uint32_t made = make_value(b, value);
+    b->depth--;
+    return b->value[value] = made;
+}
+
+/* ---- guards ---- */
+
+static bool post_dominates(const tw_builder *b, tw_ir_block later, tw_ir_block earlier)
+{
+    while (earlier != TW_IR_NO_BLOCK && earlier != later) earlier = b->cfg->ipdom[earlier];
+    return earlier == later;
+}
+
+static bool guard_of(tw_builder *b, tw_ir_block block, tw_loop loop, const tw_guard **out);
+
+/* The guard's chain as a 0/1 value; *out TW_NONE for "always". */
+static bool guard_value(tw_builder *b, const tw_guard *guard, tw_loop loop, bool skip_static, uint32_t *out)
+{
+    uint32_t all = TW_NONE;
+    for (; guard; guard = guard->parent) {
+        if (skip_static && guard->expr != TW_NONE && !b->model->exprs[guard->expr].counters) continue;
+        uint32_t value = guard->value;
+        if (value == TW_NONE) {
+            value = use_value(b, guard->condition, loop);
+            if (value == TW_NONE) return false;
+            uint32_t zero = add_const(b, TW_I32, 0);
+            value = zero == TW_NONE ? TW_NONE : add_op(b, guard->side ? TW_OP_I32_NE : TW_OP_I32_EQ, TW_I32, value, zero, TW_NONE);
+            if (value == TW_NONE) return false;
+            ((tw_guard *)guard)->value = value;
+        }
+        all = all == TW_NONE ? value : add_op(b, TW_OP_I32_AND, TW_I32, all, value, TW_NONE);
+        if (all == TW_NONE) return false;
+    }
+    *out = all;
+    return true;
+}
+
+static bool new_guard(tw_builder *b, const tw_guard *parent, tw_ir_value condition, bool side, tw_loop loop, const tw_guard **out)
+{
+    tw_guard *guard = TW_NEW(b->arena, tw_guard);
+    if (!guard) return fail_memory(b);
+    *guard = (tw_guard){.parent = parent, .value = TW_NONE, .condition = condition, .side = side};
+    guard->expr = made_of_loads(b, condition) ? TW_NONE : expr_of_value(b, condition, loop);
+    *out = guard;
+    return true;
+}
+
+/* The condition under which pred edge k of block is taken, as a value. */
+static bool edge_value(tw_builder *b, const tw_cfg_edge *edge, tw_loop loop, uint32_t *out)
+{
+    const tw_ir_blockdata *from = &b->func->blocks[edge->from];
+    const tw_guard *guard;
+    if (loop_at(b, edge->from) != loop || from->term == TW_IR_SWITCH)
+        return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "a block is reached in ways that can't be told apart");
+    if (!guard_of(b, edge->from, loop, &guard)) return false;
+    if (from->term == TW_IR_BRANCH && !new_guard(b, guard, from->value, edge->edge == 0, loop, &guard)) return false;
+    return guard_value(b, guard, loop, false, out);
+}
+
+static bool or_guard(tw_builder *b, tw_ir_block block, tw_loop loop, const tw_guard **out)
+{
+    uint32_t any = TW_NONE;
+    for (uint32_t k = 0; k < pred_count(b, block); k++) {
+        uint32_t value;
+        if (!edge_value(b, pred_edge(b, block, k), loop, &value)) return false;
+        if (value == TW_NONE) return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "an unconditional edge into a conditional block");
+        any = any == TW_NONE ? value : add_op(b, TW_OP_I32_OR, TW_I32, any, value, TW_NONE);
+        if (any == TW_NONE) return false;
+    }
+    tw_guard *guard = TW_NEW(b->arena, tw_guard);
+    if (!guard) return fail_memory(b);
+    *guard = (tw_guard){.value = any, .expr = TW_NONE, .is_or = true};
+    *out = guard;
+    return true;
+}
+
+static tw_loop child_holding(const tw_builder *b, tw_loop loop, tw_ir_block block)
+{
+    tw_loop inner = loop_at(b, block);
+    while (inner != TW_NO_LOOP && b->loops->items[inner].parent != loop) inner = b->loops->items[inner].parent;
+    return inner;
+}
+
+static bool make_guard(tw_builder *b, tw_ir_block block, tw_loop loop, const tw_guard **out)
+{
+    *out = NULL;
+    if (block == b->loops->items[loop].header) return true;
+    tw_ir_block from = b->cfg->idom[block];
+    if (from == TW_IR_NO_BLOCK) return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "an unreachable block");
+    bool always = post_dominates(b, block, from);
+    if (loop_at(b, from) != loop) {
+        tw_loop child = child_holding(b, loop, from);
+        if (!always || child == TW_NO_LOOP) return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "an inner loop is left in two directions");
+        return guard_of(b, b->loops->items[child].header, loop, out);
+    }
+    if (always) return guard_of(b, from, loop, out);
+    if (pred_count(b, block) != 1 || b->func->blocks[from].term != TW_IR_BRANCH) {
+        bool entered = loop_at(b, block) != loop; /* an inner header's latch isn't a way in */
+        if (!entered) return or_guard(b, block, loop, out);
+        const tw_loopdata *inner = &b->loops->items[loop_at(b, block)];
+        if (inner->entry_count != 1 || inner->entries[0].from != from || b->func->blocks[from].term != TW_IR_BRANCH)
+            return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "an inner loop's guard is too tangled");
+        const tw_guard *parent;
+        return guard_of(b, from, loop, &parent) &&
+               new_guard(b, parent, b->func->blocks[from].value, inner->entries[0].edge == 0, loop, out);
+    }
+    const tw_guard *parent;
+    return guard_of(b, from, loop, &parent) &&
+           new_guard(b, parent, b->func->blocks[from].value, pred_edge(b, block, 0)->edge == 0, loop, out);
+}
+
+static bool guard_of(tw_builder *b, tw_ir_block block, tw_loop loop, const tw_guard **out)
+{
+    if (b->guard_known[block]) return *out = b->guard[block], true;
+    if (++b->depth > DEEPEST) return b->depth--, tw_refuse(b->reason, TW_REFUSAL_CONTROL, "branches nest too deeply");
+    bool ok = make_guard(b, block, loop, out);
+    b->depth--;
+    if (!ok) return false;
+    b->guard_known[block] = 1;
+    b->guard[block] = *out;
+    return true;
+}
+
+/* ---- items ---- */
+
+bool tw_build_new_loop(tw_builder *b, uint32_t parent, uint32_t *out)
+{
+    tw_model *model = b->model;
+    uint32_t depth = parent == TW_NONE ? 0 : model->loops[parent].depth + 1;
+    if (model->loop_count >= TW_MODEL_MAX_LOOPS || depth >= TW_MODEL_MAX_DEPTH)
+        return tw_refuse(b->reason, TW_REFUSAL_TOO_BIG, "more loops than a model may have");
+    if (!TW_ARENA_GROW(&model->arena, model->loops, model->loop_count, model->loop_capacity)) return fail_memory(b);
+    model->loops[model->loop_count] = (tw_model_loop){.parent = parent, .depth = depth, .trips = TW_NONE, .place = TW_NO_OFFSET};
+    b->natural[model->loop_count] = TW_NO_LOOP;
+    *out = model->loop_count++;
+    return true;
+}
+
+bool tw_build_add_item(tw_builder *b, uint32_t loop, tw_item item)
+{
+    tw_model_loop *into = &b->model->loops[loop];
+    if (!TW_ARENA_GROW(&b->model->arena, into->items, into->item_count, into->item_capacity)) return fail_memory(b);
+    into->items[into->item_count++] = item;
+    return true;
+}
+
+/* trips, or 0 when the guard's condition fails. */
+static uint32_t under(tw_builder *b, const tw_guard *guard, uint32_t trips)
+{
+    uint32_t none = tw_expr_const(b->model, 64, 0);
+    return guard->side ? tw_expr_select(b->model, guard->expr, trips, none) : tw_expr_select(b->model, guard->expr, none, trips);
+}
+
+/* The if-loop for `guard` at the end of `loop`, opened anew unless it is the last item there. */
+static bool open_if(tw_builder *b, uint32_t loop, const tw_guard *guard, uint32_t *out)
+{
+    uint32_t trips = under(b, guard, tw_expr_const(b->model, 64, 1));
+    if (trips == TW_NONE) return fail_memory(b);
+    const tw_model_loop *into = &b->model->loops[loop];
+    if (into->item_count) {
+        const tw_item *last = &into->items[into->item_count - 1];
+        if (last->kind == TW_ITEM_LOOP && b->model->loops[last->index].is_if && b->model->loops[last->index].trips == trips)
+            return *out = last->index, true;
+    }
+    if (!tw_build_new_loop(b, loop, out)) return false;
+    b->model->loops[*out].is_if = true;
+    b->model->loops[*out].trips = trips;
+    return tw_build_add_item(b, loop, (tw_item){.kind = TW_ITEM_LOOP, .index = *out, .value = TW_NONE, .guard = TW_NONE});
+}
+
+/* Where the items of a block with this guard go. */
+static bool open_scope(tw_builder *b, uint32_t loop, const tw_guard *guard, uint32_t *out)
+{
+    *out = loop;
+    if (!guard) return true;
+    if (!open_scope(b, loop, guard->parent, out)) return false;
+    if (!b->use_ifs || guard->expr == TW_NONE || b->model->exprs[guard->expr].counters) return true;
+    return open_if(b, *out, guard, out);
+}
+
+static bool add_access(tw_builder *b, const tw_ir_inst *inst, tw_loop scope, uint32_t loop, uint32_t *out)
+{
+    tw_model *model = b->model;
+    const tw_op_info *info = tw_op_describe(inst->op);
+    if (model->access_count >= TW_MODEL_MAX_ACCESSES) return tw_refuse(b->reason, TW_REFUSAL_TOO_BIG, "more accesses than a model may have");
+    if (!TW_ARENA_GROW(&model->arena, model->accesses, model->access_count, model->access_capacity)) return fail_memory(b);
+    const tw_poly *address = evolve(b, inst->args[0], scope);
+    if (!address) return fail_memory(b);
+    uint32_t affine = add_affine(b, address, loop);
+    if (affine == TW_NONE) return false;
+    *out = model->access_count++;
+    model->accesses[*out] = (tw_model_access){.op = (uint16_t)inst->op, .width = info->access, .loop = loop,
+        .is_store = info->kind == TW_KIND_STORE, .address = affine, .offset = inst->mem_offset, .place = inst->offset};
+    return true;
+}
+
+static bool add_read(tw_builder *b, const tw_ir_inst *inst, tw_loop scope, uint32_t loop, uint32_t guard)
+{
+    uint8_t type = data_of(b, inst->first_result)->type;
+    uint32_t access;
+    if (type == TW_V128) return refuse_value(b, TW_REFUSAL_UNMODELLED_OP, "a vector load", inst->first_result) != TW_NONE;
+    if (!add_access(b, inst, scope, loop, &access)) return false;
+    tw_value_node node = new_value(TW_VALUE_READ, type);
+    node.index = access;
+    uint32_t value = b->value[inst->first_result] = add_value(b, node);
+    return value != TW_NONE && tw_build_add_item(b, loop, (tw_item){.kind = TW_ITEM_READ, .index = access, .value = value, .guard = guard});
+}
+
+static bool add_store(tw_builder *b, const tw_ir_inst *inst, tw_loop scope, uint32_t loop, uint32_t guard)
+{
+    uint32_t access, value = use_value(b, inst->args[1], scope);
+    return value != TW_NONE && add_access(b, inst, scope, loop, &access) &&
+           tw_build_add_item(b, loop, (tw_item){.kind = TW_ITEM_STORE, .index = access, .value = value, .guard = guard});
+}
+
+static bool refuse_inst(tw_builder *b, const tw_ir_inst *inst)
+{
+    static const struct { uint16_t op; uint16_t refusal; } special[] = {
+        {TW_OP_CALL, TW_REFUSAL_CALL}, {TW_OP_CALL_INDIRECT, TW_REFUSAL_CALL}, {TW_OP_MEMORY_GROW, TW_REFUSAL_MEMORY_GROW}};
+    tw_refusal refusal = TW_REFUSAL_UNMODELLED_OP;
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+        if (special[i].op == inst->op) refusal = (tw_refusal)special[i].refusal;
+    return tw_refuse(b->reason, refusal, "%s at 0x%" PRIx64, tw_op_describe(inst->op)->name, inst->offset);
+}
+
+static bool walk_block(tw_builder *b, tw_ir_block block, tw_loop loop)
+{
+    const tw_ir_blockdata *data = &b->func->blocks[block];
+    for (uint32_t i = 0; i < data->inst_count; i++) {
+        const tw_ir_inst *inst = &b->func->insts[data->insts[i]];
+        uint8_t kind = tw_op_describe(inst->op)->kind;
+        if (kind == TW_KIND_PURE || inst->op == TW_OP_SELECT) continue;
+        if (kind == TW_KIND_TRAPPING) {
+            if (may_trap(b, inst)) return tw_refuse(b->reason, TW_REFUSAL_TRAP, "%s at 0x%" PRIx64, tw_op_describe(inst->op)->name, inst->offset);
+            continue;
+        }
+        if (kind != TW_KIND_LOAD && kind != TW_KIND_STORE) return refuse_inst(b, inst);
+        const tw_guard *guard;
+        uint32_t scope, condition;
+        if (!guard_of(b, block, loop, &guard) || !open_scope(b, b->loop_of[loop], guard, &scope) ||
+            !guard_value(b, guard, loop, b->use_ifs, &condition))
+            return false;
+        if (kind == TW_KIND_LOAD ? !add_read(b, inst, loop, scope, condition) : !add_store(b, inst, loop, scope, condition)) return false;
+    }
+    return true;
+}
+
+/* ---- loops ---- */
+
+static tw_op compare_op(tw_compare compare, uint8_t bits)
+{
+    static const uint16_t ops[][2] = {
+        [TW_COMPARE_EQ] = {TW_OP_I32_EQ, TW_OP_I64_EQ},       [TW_COMPARE_NE] = {TW_OP_I32_NE, TW_OP_I64_NE},
+        [TW_COMPARE_LT_S] = {TW_OP_I32_LT_S, TW_OP_I64_LT_S}, [TW_COMPARE_LE_S] = {TW_OP_I32_LE_S, TW_OP_I64_LE_S},
+        [TW_COMPARE_GT_S] = {TW_OP_I32_GT_S, TW_OP_I64_GT_S}, [TW_COMPARE_GE_S] = {TW_OP_I32_GE_S, TW_OP_I64_GE_S},
+        [TW_COMPARE_LT_U] = {TW_OP_I32_LT_U, TW_OP_I64_LT_U}, [TW_COMPARE_LE_U] = {TW_OP_I32_LE_U, TW_OP_I64_LE_U},
+        [TW_COMPARE_GT_U] = {TW_OP_I32_GT_U, TW_OP_I64_GT_U}, [TW_COMPARE_GE_U] = {TW_OP_I32_GE_U, TW_OP_I64_GE_U},
+    };
+    return (tw_op)ops[compare][bits == 64];
+}
+
+/* A header that does nothing but decide. */
+static bool is_pure_header(const tw_builder *b, tw_loop loop)
+{
+    const tw_ir_blockdata *header = &b->func->blocks[b->loops->items[loop].header];
+    for (uint32_t i = 0; i < header->inst_count; i++)
+        if (tw_op_describe(b->func->insts[header->insts[i]].op)->kind != TW_KIND_PURE) return false;
+    return true;
+}
+
+static bool check_shape(tw_builder *b, tw_loop loop)
+{
+    const tw_loopdata *data = &b->loops->items[loop];
+    uint64_t place = b->func->blocks[data->header].offset;
+    if (data->latch_count != 1) return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "the loop at 0x%" PRIx64 " continues from %u places", place, data->latch_count);
+    if (data->exit_count != 1) return tw_refuse(b->reason, TW_REFUSAL_EXIT, "the loop at 0x%" PRIx64 " has %u exits", place, data->exit_count);
+    if (data->exits[0].from == data->latches[0].from) return true;
+    if (data->exits[0].from == data->header && is_pure_header(b, loop)) return b->top_tested[loop] = 1, true;
+    return tw_refuse(b->reason, TW_REFUSAL_EXIT, "the loop at 0x%" PRIx64 " is left in its middle", place);
+}
+
+static bool count_loop(tw_builder *b, tw_loop loop, uint32_t *trips)
+{
+    const tw_trip *trip = tw_trips_of(b->analysis, loop);
+    tw_model *model = b->model;
+    uint64_t place = b->func->blocks[b->loops->items[loop].header].offset;
+    if (!trip) return fail_memory(b);
+    if (!trip->known) return tw_refuse(b->reason, TW_REFUSAL_TRIP_COUNT, "the loop at 0x%" PRIx64 ": %s", place, trip->why);
+    uint32_t start = tw_build_expr(b, tw_build_resolve(b, trip->start)), step = tw_build_expr(b, tw_build_resolve(b, trip->step)),
+             bound = tw_build_expr(b, tw_build_resolve(b, trip->bound));
+    uint32_t arrivals = tw_expr_trips(model, compare_op(trip->compare, trip->bits), trip->bits, start, step, bound);
+    if (arrivals == TW_NONE) return tw_refuse(b->reason, TW_REFUSAL_TRIP_COUNT, "the loop at 0x%" PRIx64 ": its bounds can't be computed on arrival", place);
+    *trips = b->top_tested[loop] && b->loop_of[loop] != 0
+                 ? tw_expr_op(model, TW_OP_I64_SUB, 64, arrivals, tw_expr_const(model, 64, 1)) : arrivals;
+    return *trips != TW_NONE ? true : fail_memory(b);
+}
+
+static bool walk_loop(tw_builder *b, tw_loop loop);
+
+static bool walk_child(tw_builder *b, tw_loop child, tw_loop loop)
+{
+    const tw_guard *guard;
+    uint32_t scope, index, trips;
+    if (!check_shape(b, child) || !guard_of(b, b->loops->items[child].header, loop, &guard) ||
+        !open_scope(b, b->loop_of[loop], guard, &scope) || !tw_build_new_loop(b, scope, &index))
+        return false;
+    b->loop_of[child] = index;
+    b->natural[index] = child;
+    b->model->loops[index].place = b->func->blocks[b->loops->items[child].header].offset;
+    if (!tw_build_add_item(b, scope, (tw_item){.kind = TW_ITEM_LOOP, .index = index, .value = TW_NONE, .guard = TW_NONE}) ||
+        !count_loop(b, child, &trips))
+        return false;
+    for (const tw_guard *g = guard; g; g = g->parent) {
+        if (g->expr == TW_NONE) return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "an inner loop runs on a condition that data decide");
+        trips = under(b, g, trips);
+    }
+    if (trips == TW_NONE) return fail_memory(b);
+    b->model->loops[index].trips = trips;
+    b->arrivals[child] = b->top_tested[child] ? tw_expr_add(b->model, 64, trips, tw_expr_const(b->model, 64, 1)) : trips;
+    return walk_loop(b, child);
+}
+
+/* After a loop's body: what its carried scalars become. */
+static bool close_carried(tw_builder *b, tw_loop loop)
+{
+    const tw_ir_blockdata *header = &b->func->blocks[b->loops->items[loop].header];
+    for (uint32_t p = 0; p < header->param_count; p++) {
+        uint32_t value = b->value[header->first_param + p];
+        if (value == TW_NONE || b->model->values[value].kind != TW_VALUE_CARRIED) continue;
+        uint32_t carried = b->model->values[value].index;
+        if (b->model->carried[carried].next != TW_NONE) continue;
+        uint32_t next = use_value(b, latch_arg(b, loop, p), loop);
+        if (next == TW_NONE) return false;
+        b->model->carried[carried].next = next;
+    }
+    return true;
+}
+
+static bool walk_loop(tw_builder *b, tw_loop loop)
+{
+    const tw_loopdata *data = &b->loops->items[loop];
+    for (uint32_t k = 0; k < data->block_count; k++) {
+        tw_ir_block block = data->blocks[k];
+        tw_loop inner = loop_at(b, block);
+        if (inner == loop ? !walk_block(b, block, loop)
+                          : b->loops->items[inner].header == block && b->loops->items[inner].parent == loop && !walk_child(b, inner, loop))
+            return false;
+    }
+    return close_carried(b, loop);
+}
+
+/* Scalars met only after their loop's end (by a later use) are closed too. */
+static bool close_all(tw_builder *b)
+{
+    for (uint32_t before = 0; before != b->model->carried_count;) {
+        before = b->model->carried_count;
+        for (tw_loop l = 0; l < b->loops->count; l++)
+            if (!close_carried(b, l)) return false;
+    }
+    return true;
+}
+
+/* ---- the outermost loop ---- */
+
+static bool add_symbols(tw_builder *b)
+{
+    tw_model *model = b->model;
+    uint32_t count = b->cut->live_in_count + b->cut->header_count;
+    model->symbols = TW_NEW_ARRAY(&model->arena, tw_symbol, count);
+    if (!model->symbols) return fail_memory(b);
+    model->symbol_count = model->symbol_capacity = count;
+    for (uint32_t k = 0; k < count; k++)
+        model->symbols[k] = (tw_symbol){.kind = k < b->cut->live_in_count ? TW_SYMBOL_LIVE_IN : TW_SYMBOL_HEADER,
+                                        .type = b->func->params[k], .local = b->cut->locals[k]};
+    return true;
+}
+
+/* The header parameter that symbol k enters, or 0. */
+static tw_ir_value header_param(const tw_builder *b, uint32_t symbol)
+{
+    const tw_ir_edge *edge = &b->func->blocks[0].edges[0];
+    for (uint32_t p = 0; p < edge->arg_count; p++)
+        if (edge->args[p] == b->func->blocks[0].first_param + symbol) return b->func->blocks[edge->to].first_param + p;
+    return 0;
+}
+
+static bool has_other_uses(const tw_builder *b, tw_ir_value param)
+{
+    for (uint32_t i = 0; i < b->func->inst_count; i++)
+        for (uint32_t a = 0; a < b->func->insts[i].arg_count; a++)
+            if (b->func->insts[i].args[a] == param) return true;
+    for (uint32_t k = 0; k < b->func->block_count; k++) {
+        const tw_ir_blockdata *block = &b->func->blocks[k];
+        if (block->value == param && block->term != TW_IR_JUMP) return true;
+        for (uint32_t e = 0; e < block->edge_count; e++)
+            for (uint32_t a = 0; a < block->edges[e].arg_count; a++)
+                if (block->edges[e].args[a] == param) return true;
+    }
+    return false;
+}
+
+static bool add_header(tw_builder *b, uint32_t symbol)
+{
+    tw_model *model = b->model;
+    tw_header header = {.local = model->symbols[symbol].local, .kind = TW_HEADER_DEAD, .type = model->symbols[symbol].type, .symbol = symbol, .step = TW_NONE};
+    tw_ir_value param = header_param(b, symbol);
+    if (param && has_other_uses(b, param)) {
+        tw_recurrence recurrence = is_int(header.type) ? tw_recurrence_of(b->analysis, param) : (tw_recurrence){.kind = TW_PARAM_OTHER};
+        if (recurrence.kind == TW_PARAM_OTHER)
+            return refuse_value(b, TW_REFUSAL_CARRIED, "the outermost loop hands a value from one iteration to the next, computed",
+                                latch_arg(b, 0, data_of(b, param)->position)) != TW_NONE;
+        header.kind = TW_HEADER_AFFINE;
+        header.step = tw_build_expr(b, tw_build_resolve(b, recurrence.step));
+        if (header.step == TW_NONE || model->exprs[header.step].counters)
+            return tw_refuse(b->reason, TW_REFUSAL_CARRIED, "the step of local %u changes", header.local);
+    }
+    if (!TW_ARENA_GROW(&model->arena, model->headers, model->header_count, model->header_capacity)) return fail_memory(b);
+    model->headers[model->header_count++] = header;
+    return true;
+}
+
+static bool add_headers(tw_builder *b)
+{
+    for (uint32_t k = b->cut->live_in_count; k < b->model->symbol_count; k++)
+        if (!add_header(b, k)) return false;
+    if (!b->cut->live_outs || !b->model->header_count) return true;
+    b->model->live_outs = TW_NEW(&b->model->arena, tw_live_out);
+    if (!b->model->live_outs) return fail_memory(b);
+    b->model->live_outs[0] = (tw_live_out){.header = 0, .kind = TW_LIVE_OUT_UNKNOWN, .affine = TW_NONE};
+    b->model->live_out_count = b->model->live_out_capacity = 1;
+    return true;
+}
+
+static bool allocate(tw_builder *b)
+{
+    uint32_t values = b->func->value_count, blocks = b->func->block_count, loops = b->loops->count;
+    b->value = TW_NEW_ARRAY(b->arena, uint32_t, values);
+    b->expr = TW_NEW_ARRAY(b->arena, uint32_t, values);
+    b->merge = TW_NEW_ARRAY(b->arena, const tw_poly *, values);
+    b->merge_tried = TW_NEW_ARRAY(b->arena, uint8_t, values);
+    b->loads = TW_NEW_ARRAY(b->arena, uint8_t, values);
+    b->loop_of = TW_NEW_ARRAY(b->arena, uint32_t, loops);
+    b->arrivals = TW_NEW_ARRAY(b->arena, uint32_t, loops);
+    b->top_tested = TW_NEW_ARRAY(b->arena, uint8_t, loops);
+    b->affine = TW_NEW_ARRAY(b->arena, const tw_poly *, TW_MODEL_MAX_VALUES);
+    b->affine_loop = TW_NEW_ARRAY(b->arena, uint32_t, TW_MODEL_MAX_VALUES);
+    b->guard = TW_NEW_ARRAY(b->arena, const tw_guard *, blocks);
+    b->guard_known = TW_NEW_ARRAY(b->arena, uint8_t, blocks);
+    if (!b->value || !b->expr || !b->merge || !b->merge_tried || !b->loads || !b->loop_of || !b->arrivals || !b->top_tested || !b->affine ||
+        !b->affine_loop || !b->guard || !b->guard_known)
+        return fail_memory(b);
+    memset(b->value, 0xFF, values * sizeof *b->value);
+    memset(b->expr, 0xFF, values * sizeof *b->expr);
+    memset(b->loop_of, 0xFF, loops * sizeof *b->loop_of);
+    memset(b->arrivals, 0xFF, loops * sizeof *b->arrivals);
+    return true;
+}
+
+bool tw_build_draft(tw_builder *b)
+{
+    uint32_t outer, trips;
+    b->cfg = tw_analysis_cfg(b->analysis);
+    b->loops = tw_analysis_loops(b->analysis);
+    if (!b->cfg || !b->loops) return fail_memory(b);
+    if (!b->loops->count || b->loops->irreducible) return tw_refuse(b->reason, TW_REFUSAL_IRREDUCIBLE, "a cycle has more than one entry");
+    if (!allocate(b) || !add_symbols(b) || !check_shape(b, 0) || !tw_build_new_loop(b, TW_NONE, &outer)) return false;
+    b->loop_of[0] = outer;
+    b->natural[outer] = 0;
+    b->model->loops[outer].place = b->model->place;
+    b->model->exits_at_end = !b->top_tested[0];
+    b->model->exit = 1;
+    if (!count_loop(b, 0, &trips)) return false;
+    b->model->loops[outer].trips = b->arrivals[0] = trips;
+    return add_headers(b) && walk_loop(b, 0) && close_all(b);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_REGION_BUILDER_H
+#define TW_REGION_BUILDER_H
+
+/* From a cut to a model, in three steps that share one builder:
+ *
+ *   build.c    walks the loops' blocks in order: items, guards, values; addresses and trip counts stay polynomials
+ *   reroll.c   unrolled bodies and main + remainder loops become one statement on a finer domain
+ *   finish.c   polynomials become affines; what nothing uses any more is dropped
+ *
+ * Inside the builder a loop's counter is the COUNTER atom of the cut's loop that it came from. */
+
+#include "analysis/analysis.h"
+#include "region/exprs.h"
+#include "region/extract.h"
+#include "region/model.h"
+
+/* The path condition of a block within its innermost loop: a chain of branch conditions that must hold. NULL: always. */
+typedef struct tw_guard {
+    const struct tw_guard *parent;
+    uint32_t value;    /* 0/1, of the model; TW_NONE until asked for */
+    uint32_t expr;     /* plan-computable condition (any i32), or TW_NONE */
+    tw_ir_value condition;
+    bool side;         /* taken when the condition is ≠ 0 */
+    bool is_or;        /* not a branch: `value` is all there is */
+} tw_guard;
+
+typedef struct tw_builder {
+    const tw_ir_func *func; /* of the cut */
+    const tw_cut *cut;
+    tw_analysis *analysis;
+    const tw_cfg *cfg;
+    const tw_loops *loops;
+    tw_model *model;
+    tw_arena *arena;        /* scratch */
+    tw_reason *reason;
+    uint32_t *value;        /* IR value → model value; TW_NONE */
+    uint32_t *expr;         /* opaque IR value → expr; TW_NONE = not tried, TW_NONE - 1 = can't */
+    const tw_poly **merge;  /* merge parameter → polynomial */
+    uint8_t *merge_tried;
+    uint8_t *loads;         /* IR value → made of loads? */
+    uint32_t *loop_of;      /* cut's loop → model's */
+    uint32_t *arrivals;     /* cut's loop → expr: header arrivals in one entry, 0 when it isn't entered */
+    uint8_t *top_tested;    /* cut's loop: left at its header */
+    tw_loop natural[TW_MODEL_MAX_LOOPS]; /* model's loop → cut's; TW_NO_LOOP for an if or a merged loop's leftover */
+    const tw_poly **affine; /* model's affine → polynomial */
+    uint32_t *affine_loop;  /* and the model's loop it is seen from */
+    const tw_guard **guard; /* block → guard */
+    uint8_t *guard_known;
+    bool use_ifs;           /* plan-decided branches become if-loops; else predicates */
+    uint32_t depth;         /* recursion guard */
+} tw_builder;
+
+/* Fills b->model (empty, with name, func, place set) from b->cut, b->analysis. False with *b->reason. */
+bool tw_build_draft(tw_builder *b);
+/* Never fails: what doesn't match stays as it is. */
+void tw_build_reroll(tw_builder *b);
+bool tw_build_finish(tw_builder *b);
+
+/* ---- shared by the steps ---- */
+/* Polynomial with merge parameters resolved, as far as they can be. NULL when out of memory. */
+const tw_poly *tw_build_resolve(tw_builder *b, const tw_poly *poly);
+/* TW_NONE when the plan can't compute it. */
+uint32_t tw_build_expr(tw_builder *b, const tw_poly *poly);
+bool tw_build_new_loop(tw_builder *b, uint32_t parent, uint32_t *out);
+bool tw_build_add_item(tw_builder *b, uint32_t loop, tw_item item);
+
+#endif

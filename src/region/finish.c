@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "region/builder.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Polynomials become affines, then the model is copied without what nothing needs any more: merged remainders, emptied
+ * if-loops, the dropped copies of unrolled statements, exprs that were only steps on the way. */
+
+typedef struct finisher {
+    tw_builder *b;
+    tw_model *model;
+    uint32_t *loop, *expr, *affine, *access, *value, *carried; /* old → new; TW_NONE = dropped (1 while marking) */
+} finisher;
+
+static bool fail_memory(tw_builder *b)
+{
+    return tw_refuse(b->reason, TW_REFUSAL_TOO_BIG, "the model grows too large");
+}
+
+/* ---- affines ---- */
+
+static void set_depths(tw_model *model)
+{
+    /* A merge can leave a parent behind its child's number only if numbers were reused; they aren't. */
+    for (uint32_t l = 0; l < model->loop_count; l++)
+        model->loops[l].depth = model->loops[l].parent == TW_NONE ? 0 : model->loops[model->loops[l].parent].depth + 1;
+}
+
+static bool finish_affine(tw_builder *b, uint32_t index, bool *ok)
+{
+    tw_model *model = b->model;
+    tw_affine *affine = &model->affines[index];
+    const tw_poly *rest = b->affine[index], *coef;
+    uint32_t chain[TW_MODEL_MAX_DEPTH], length = tw_model_chain(model, b->affine_loop[index], chain);
+    *affine = (tw_affine){.bits = rest->bits, .loop = b->affine_loop[index]};
+    for (uint32_t d = 0; d < TW_MODEL_MAX_DEPTH; d++) affine->coef[d] = TW_NONE;
+    *ok = false;
+    for (uint32_t d = 0; d < length; d++) {
+        tw_loop natural = b->natural[chain[d]];
+        uint64_t value;
+        if (natural == TW_NO_LOOP || !tw_poly_has(rest, tw_atom_make(TW_ATOM_COUNTER, natural))) continue;
+        if (!tw_poly_linear(b->arena, rest, tw_atom_make(TW_ATOM_COUNTER, natural), &coef, &rest)) return true;
+        if (tw_poly_is_const(coef, &value) && !value) continue;
+        affine->coef[d] = tw_build_expr(b, coef);
+        if (affine->coef[d] == TW_NONE || model->exprs[affine->coef[d]].counters) return true;
+    }
+    affine->base = tw_build_expr(b, rest);
+    if (affine->base == TW_NONE || model->exprs[affine->base].counters) return true;
+    *ok = true;
+    return true;
+}
+
+/* ---- marking ---- */
+
+static void mark_expr(finisher *f, uint32_t expr)
+{
+    if (expr == TW_NONE || f->expr[expr] != TW_NONE) return;
+    f->expr[expr] = 1;
+    mark_expr(f, f->model->exprs[expr].a);
+    mark_expr(f, f->model->exprs[expr].b);
+    mark_expr(f, f->model->exprs[expr].c);
+}
+
+static void mark_affine(finisher *f, uint32_t affine)
+{
+    f->affine[affine] = 1;
+}
+
+static void mark_access(finisher *f, uint32_t access)
+{
+    f->access[access] = 1;
+    mark_affine(f, f->model->accesses[access].address);
+}
+
+static void mark_value(finisher *f, uint32_t value)
+{
+    if (value == TW_NONE || f->value[value] != TW_NONE) return;
+    f->value[value] = 1;
+    const tw_value_node *node = &f->model->values[value];
+    if (node->kind == TW_VALUE_AFFINE) mark_affine(f, node->index);
+    for (int a = 0; node->kind == TW_VALUE_OP && a < 3; a++) mark_value(f, node->args[a]);
+    if (node->kind != TW_VALUE_CARRIED && node->kind != TW_VALUE_FINAL) return;
+    f->carried[node->index] = 1;
+    mark_value(f, f->model->carried[node->index].init);
+    mark_value(f, f->model->carried[node->index].next);
+}
+
+static void mark_loop(finisher *f, uint32_t loop)
+{
+    const tw_model_loop *l = &f->model->loops[loop];
+    f->loop[loop] = 1;
+    mark_expr(f, l->trips);
+    for (uint32_t i = 0; i < l->item_count; i++) {
+        if (l->items[i].kind == TW_ITEM_LOOP) {
+            mark_loop(f, l->items[i].index);
+            continue;
+        }
+        mark_access(f, l->items[i].index);
+        mark_value(f, l->items[i].value);
+        mark_value(f, l->items[i].guard);
+    }
+}
+
+/* ---- copying ---- */
+
+static uint32_t number(uint32_t *map, uint32_t count)
+{
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (map[i] != TW_NONE) map[i] = next++;
+    return next;
+}
+
+static uint32_t renamed(const uint32_t *map, uint32_t index)
+{
+    return index == TW_NONE ? TW_NONE : map[index];
+}
+
+static void copy_exprs(finisher *f)
+{
+    tw_model *m = f->model;
+    for (uint32_t i = 0; i < m->expr_count; i++) {
+        if (f->expr[i] == TW_NONE) continue;
+        tw_expr_node node = m->exprs[i];
+        node.a = renamed(f->expr, node.a);
+        node.b = renamed(f->expr, node.b);
+        node.c = renamed(f->expr, node.c);
+        if (node.kind == TW_EXPR_COUNTER) node.index = f->loop[node.index];
+        if (node.kind == TW_EXPR_LOAD) node.index = 0;
+        node.counters = 0;
+        for (uint32_t l = 0; l < m->loop_count; l++)
+            if (m->exprs[i].counters >> l & 1 && f->loop[l] != TW_NONE) node.counters |= UINT32_C(1) << f->loop[l];
+        m->exprs[f->expr[i]] = node;
+    }
+}
+
+static void copy_values(finisher *f)
+{
+    tw_model *m = f->model;
+    for (uint32_t i = 0; i < m->value_count; i++) {
+        if (f->value[i] == TW_NONE) continue;
+        tw_value_node node = m->values[i];
+        for (int a = 0; a < 3; a++) node.args[a] = renamed(f->value, node.args[a]);
+        if (node.kind == TW_VALUE_AFFINE) node.index = f->affine[node.index];
+        if (node.kind == TW_VALUE_READ) node.index = f->access[node.index];
+        if (node.kind == TW_VALUE_CARRIED || node.kind == TW_VALUE_FINAL) node.index = f->carried[node.index];
+        m->values[f->value[i]] = node;
+    }
+    for (uint32_t i = 0; i < m->carried_count; i++) {
+        if (f->carried[i] == TW_NONE) continue;
+        tw_carried carried = m->carried[i];
+        carried.loop = f->loop[carried.loop];
+        carried.init = renamed(f->value, carried.init);
+        carried.next = renamed(f->value, carried.next);
+        m->carried[f->carried[i]] = carried;
+    }
+}
+
+static void copy_accesses(finisher *f)
+{
+    tw_model *m = f->model;
+    for (uint32_t i = 0; i < m->affine_count; i++) {
+        if (f->affine[i] == TW_NONE) continue;
+        tw_affine affine = m->affines[i];
+        affine.loop = renamed(f->loop, affine.loop);
+        affine.base = f->expr[affine.base];
+        for (uint32_t d = 0; d < TW_MODEL_MAX_DEPTH; d++) affine.coef[d] = renamed(f->expr, affine.coef[d]);
+        m->affines[f->affine[i]] = affine;
+    }
+    for (uint32_t i = 0; i < m->access_count; i++) {
+        if (f->access[i] == TW_NONE) continue;
+        tw_model_access access = m->accesses[i];
+        access.loop = renamed(f->loop, access.loop);
+        access.address = f->affine[access.address];
+        m->accesses[f->access[i]] = access;
+    }
+    uint32_t pairs = 0;
+    for (uint32_t i = 0; i < m->apart_count; i++) {
+        uint32_t x = f->access[m->apart[i].first], y = f->access[m->apart[i].second];
+        if (x != TW_NONE && y != TW_NONE) m->apart[pairs++] = (tw_pair){x, y};
+    }
+    m->apart_count = pairs;
+}
+
+static void copy_loops(finisher *f)
+{
+    tw_model *m = f->model;
+    for (uint32_t i = 0; i < m->loop_count; i++) {
+        if (f->loop[i] == TW_NONE) continue;
+        tw_model_loop loop = m->loops[i];
+        loop.parent = renamed(f->loop, loop.parent);
+        loop.trips = f->expr[loop.trips];
+        for (uint32_t k = 0; k < loop.item_count; k++) {
+            tw_item *item = &loop.items[k];
+            item->index = item->kind == TW_ITEM_LOOP ? f->loop[item->index] : f->access[item->index];
+            item->value = renamed(f->value, item->value);
+            item->guard = renamed(f->value, item->guard);
+        }
+        m->loops[f->loop[i]] = loop;
+    }
+    for (uint32_t i = 0; i < m->check_count; i++) {
+        m->checks[i].expr = f->expr[m->checks[i].expr];
+        m->checks[i].loop = renamed(f->loop, m->checks[i].loop);
+    }
+    for (uint32_t i = 0; i < m->header_count; i++) m->headers[i].step = renamed(f->expr, m->headers[i].step);
+}
+
+static uint32_t *new_map(finisher *f, uint32_t count)
+{
+    uint32_t *map = TW_NEW_ARRAY(f->b->arena, uint32_t, count);
+    if (map) memset(map, 0xFF, count * sizeof *map);
+    return map;
+}
+
+/* Plan loads that are still in use keep their access, so that stores are held against it. */
+static void mark_inspected(finisher *f)
+{
+    const tw_model *m = f->model;
+    for (uint32_t i = 0; i < m->expr_count; i++)
+        if (f->expr[i] != TW_NONE && m->exprs[i].kind == TW_EXPR_LOAD) mark_access(f, m->exprs[i].index);
+}
+
+static bool mark_all(finisher *f)
+{
+    tw_model *m = f->model;
+    f->loop = new_map(f, m->loop_count);
+    f->access = new_map(f, m->access_count);
+    f->value = new_map(f, m->value_count);
+    f->carried = new_map(f, m->carried_count);
+    f->affine = new_map(f, m->affine_count);
+    if (!f->loop || !f->access || !f->value || !f->carried || !f->affine) return fail_memory(f->b);
+    f->expr = new_map(f, TW_MODEL_MAX_EXPRS);
+    if (!f->expr) return fail_memory(f->b);
+    mark_loop(f, 0);
+    for (uint32_t i = 0; i < m->check_count; i++) mark_expr(f, m->checks[i].expr);
+    for (uint32_t i = 0; i < m->header_count; i++) mark_expr(f, m->headers[i].step);
+    mark_inspected(f);
+    /* Making affines makes exprs, which may be plan loads, whose accesses have affines: until nothing is added. */
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t a = 0; a < m->affine_count; a++) {
+            bool ok;
+            if (f->affine[a] != 1) continue;
+            finish_affine(f->b, a, &ok);
+            if (!ok) {
+                uint64_t place = TW_NO_OFFSET;
+                for (uint32_t x = 0; x < m->access_count; x++)
+                    if (m->accesses[x].address == a && f->access[x] != TW_NONE) place = m->accesses[x].place;
+                return tw_refuse(f->b->reason, TW_REFUSAL_ADDRESS, "the address at 0x%" PRIx64 " isn't linear in the loop counters", place);
+            }
+            f->affine[a] = 2;
+            mark_expr(f, m->affines[a].base);
+            for (uint32_t d = 0; d < TW_MODEL_MAX_DEPTH; d++) mark_expr(f, m->affines[a].coef[d]);
+            mark_inspected(f);
+            more = true;
+        }
+    }
+    return true;
+}
+
+static bool has_store(const tw_model *model)
+{
+    for (uint32_t x = 0; x < model->access_count; x++)
+        if (model->accesses[x].is_store) return true;
+    return false;
+}
+
+bool tw_build_finish(tw_builder *b)
+{
+    finisher f = {.b = b, .model = b->model};
+    tw_model *m = b->model;
+    set_depths(m);
+    m->affines = TW_NEW_ARRAY(&m->arena, tw_affine, TW_MODEL_MAX_VALUES);
+    if (!m->affines) return fail_memory(b);
+    m->affine_capacity = TW_MODEL_MAX_VALUES;
+    if (!mark_all(&f)) return false;
+    uint32_t loops = number(f.loop, m->loop_count), exprs = number(f.expr, m->expr_count), affines = number(f.affine, m->affine_count),
+             accesses = number(f.access, m->access_count), values = number(f.value, m->value_count), carried = number(f.carried, m->carried_count);
+    copy_exprs(&f);
+    copy_values(&f);
+    copy_accesses(&f);
+    copy_loops(&f);
+    m->loop_count = loops;
+    m->expr_count = exprs;
+    m->affine_count = affines;
+    m->access_count = accesses;
+    m->value_count = values;
+    m->carried_count = carried;
+    if (!has_store(m)) return tw_refuse(b->reason, TW_REFUSAL_NO_STORE, "no store in the loop");
+    return true;
+}

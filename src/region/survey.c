@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "region/region.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lift/lift.h"
+#include "region/builder.h"
+#include "region/detector.h"
+
+enum { FUNCTION_MEMORY = 256 << 20, SURVEY_MEMORY = 1 << 30 };
+
+typedef struct surveyor {
+    const tw_wasm *module;
+    tw_survey *survey;
+    tw_analysis *analysis;
+    const tw_loops *loops;
+    const tw_ir_func *func;
+    uint32_t first;     /* survey index of the function's first loop; loop l of the analysis is first + rank[l] */
+    uint32_t *rank;
+    bool failed;        /* out of memory */
+} surveyor;
+
+/* ---- one loop ---- */
+
+static bool build(surveyor *s, tw_loop loop, const char *name, bool use_ifs, tw_model **out, tw_cut *cut, tw_arena *scratch,
+                  tw_reason *reason)
+{
+    tw_builder b = {.arena = scratch, .reason = reason, .use_ifs = use_ifs, .cut = cut};
+    if (!tw_cut_new(s->module, s->analysis, loop, scratch, cut, reason)) return false;
+    b.func = cut->func;
+    bool ok = false;
+    if (tw_analysis_new(cut->func, FUNCTION_MEMORY, &b.analysis, NULL) == TW_OK && tw_model_new(&b.model, NULL) == TW_OK) {
+        b.model->name = tw_arena_string(&b.model->arena, name, strlen(name));
+        b.model->func = s->func->index;
+        b.model->place = s->func->blocks[s->loops->items[loop].header].loop_offset;
+        ok = tw_build_draft(&b);
+        if (ok) {
+            tw_build_reroll(&b);
+            ok = tw_build_finish(&b) && !tw_analysis_failed(b.analysis);
+        }
+    } else {
+        tw_refuse(reason, TW_REFUSAL_TOO_BIG, "out of memory");
+    }
+    tw_error error;
+    if (ok && tw_model_verify(b.model, &error) != TW_OK) ok = tw_refuse(reason, TW_REFUSAL_CONTROL, "%.160s", error.message);
+    tw_analysis_free(b.analysis);
+    tw_ir_func_free(cut->func);
+    if (ok) *out = b.model;
+    else tw_model_free(b.model);
+    return ok;
+}
+
+static bool add_region(surveyor *s, tw_loop loop, tw_model *model, const tw_cut *cut)
+{
+    tw_survey *survey = s->survey;
+    if (!TW_ARENA_GROW(&survey->arena, survey->regions, survey->region_count, survey->region_capacity)) return false;
+    tw_survey_region *region = &survey->regions[survey->region_count];
+    uint32_t count = cut->live_in_count + cut->header_count;
+    uint32_t *locals = TW_NEW_ARRAY(&survey->arena, uint32_t, count);
+    if (!locals) return false;
+    memcpy(locals, cut->locals, count * sizeof *locals);
+    *region = (tw_survey_region){.model = model, .func = s->func->index, .place = model->place,
+        .nested = s->loops->items[loop].child_count > 0, .live_ins = locals, .live_in_count = cut->live_in_count,
+        .headers = locals + cut->live_in_count, .header_count = cut->header_count};
+    survey->region_count++;
+    return true;
+}
+
+static void mark_inner(surveyor *s, tw_loop loop, uint32_t region)
+{
+    for (uint32_t c = 0; c < s->loops->items[loop].child_count; c++) {
+        tw_loop child = s->loops->items[loop].children[c];
+        tw_survey_loop *entry = &s->survey->loops[s->first + s->rank[child]];
+        entry->refusal = TW_REFUSAL_INNER_OF;
+        entry->region = region;
+        mark_inner(s, child, region);
+    }
+}
+
+static void try_loop(surveyor *s, tw_loop loop)
+{
+    tw_survey_loop *entry = &s->survey->loops[s->first + s->rank[loop]];
+    tw_reason reason = {0};
+    tw_cut cut;
+    tw_model *model = NULL;
+    tw_arena scratch;
+    tw_arena_init(&scratch, FUNCTION_MEMORY);
+    bool ok = build(s, loop, entry->name, true, &model, &cut, &scratch, &reason);
+    if (!ok && reason.refusal == TW_REFUSAL_CONTROL) ok = build(s, loop, entry->name, false, &model, &cut, &scratch, &reason);
+    if (ok && !add_region(s, loop, model, &cut)) {
+        tw_model_free(model);
+        s->failed = true;
+        ok = false;
+    }
+    tw_arena_free(&scratch);
+    if (ok) {
+        entry->region = s->survey->region_count - 1;
+        mark_inner(s, loop, entry->region);
+        return;
+    }
+    entry->refusal = (uint16_t)reason.refusal;
+    entry->detail = tw_arena_string(&s->survey->arena, reason.detail, strlen(reason.detail));
+    for (uint32_t c = 0; c < s->loops->items[loop].child_count; c++) try_loop(s, s->loops->items[loop].children[c]);
+}
+
+/* ---- one function ---- */
+
+static uint64_t place_of(const surveyor *s, tw_loop loop)
+{
+    const tw_ir_blockdata *header = &s->func->blocks[s->loops->items[loop].header];
+    return header->loop_offset != TW_NO_OFFSET ? header->loop_offset : header->offset;
+}
+
+/* Ordinals follow the code. */
+static bool rank_loops(surveyor *s, tw_arena *scratch)
+{
+    s->rank = TW_NEW_ARRAY(scratch, uint32_t, s->loops->count);
+    if (!s->rank) return false;
+    for (tw_loop l = 0; l < s->loops->count; l++)
+        for (tw_loop other = 0; other < s->loops->count; other++)
+            s->rank[l] += place_of(s, other) < place_of(s, l) || (place_of(s, other) == place_of(s, l) && other < l);
+    return true;
+}
+
+static bool add_loops(surveyor *s)
+{
+    char name[200];
+    tw_wasm_func_name(s->module, s->func->index, name, sizeof name);
+    s->first = s->survey->loop_count;
+    for (tw_loop k = 0; k < s->loops->count; k++) {
+        if (!TW_ARENA_GROW(&s->survey->arena, s->survey->loops, s->survey->loop_count, s->survey->loop_capacity)) return false;
+        s->survey->loops[s->survey->loop_count++] = (tw_survey_loop){0};
+    }
+    for (tw_loop l = 0; l < s->loops->count; l++) {
+        char *text = tw_arena_printf(&s->survey->arena, "%s#%u", name, s->rank[l]);
+        if (!text) return false;
+        s->survey->loops[s->first + s->rank[l]] = (tw_survey_loop){.name = text, .func = s->func->index, .place = place_of(s, l),
+            .depth = s->loops->items[l].depth, .refusal = TW_REFUSAL_NONE, .region = TW_NONE};
+    }
+    return true;
+}
+
+/* A look at the bytes: most functions have no loop with a store in it and need no analysis. */
+static bool has_loop(const tw_wasm *module, uint32_t func)
+{
+    tw_arena arena;
+    tw_reader reader;
+    const uint8_t *locals;
+    uint32_t count;
+    tw_instr instr;
+    bool found = false;
+    tw_arena_init(&arena, 1 << 20);
+    if (tw_wasm_body(module, func, &arena, &reader, &locals, &count, NULL) == TW_OK)
+        while (!found && tw_wasm_next(&reader, &instr, NULL) == TW_OK) found = instr.op == TW_OP_LOOP;
+    tw_arena_free(&arena);
+    return found;
+}
+
+static void survey_loops(surveyor *s)
+{
+    tw_arena scratch;
+    tw_arena_init(&scratch, FUNCTION_MEMORY);
+    s->loops = tw_analysis_loops(s->analysis);
+    if (!s->loops || !rank_loops(s, &scratch) || !add_loops(s)) s->failed = true;
+    for (tw_loop l = 0; !s->failed && l < s->loops->count; l++)
+        if (s->loops->items[l].parent == TW_NO_LOOP) try_loop(s, l);
+    tw_arena_free(&scratch);
+}
+
+static void survey_func(surveyor *s, uint32_t func)
+{
+    tw_ir_func *ir;
+    if (!has_loop(s->module, func) || tw_lift(s->module, func, FUNCTION_MEMORY, &ir, NULL) != TW_OK) return;
+    s->func = ir;
+    if (tw_analysis_new(ir, FUNCTION_MEMORY, &s->analysis, NULL) == TW_OK) {
+        survey_loops(s);
+        tw_analysis_free(s->analysis);
+    }
+    tw_ir_func_free(ir);
+}
+
+tw_status tw_survey_new(const tw_wasm *module, const tw_detector_options *detector, tw_survey **out, tw_error *error)
+{
+    tw_survey *survey = calloc(1, sizeof *survey);
+    TW_TRY_ALLOC(survey, error);
+    tw_arena_init(&survey->arena, SURVEY_MEMORY);
+    surveyor s = {.module = module, .survey = survey};
+    for (uint32_t f = module->imported_funcs; f < module->func_count && !s.failed; f++) {
+        if (detector && detector->enabled && tw_detector_nominates(module, f, detector) && tw_detector_add(module, f, survey)) continue;
+        survey_func(&s, f);
+    }
+    if (s.failed) {
+        tw_survey_free(survey);
+        return tw_fail_memory(error);
+    }
+    *out = survey;
+    return TW_OK;
+}
+
+void tw_survey_free(tw_survey *survey)
+{
+    if (!survey) return;
+    for (uint32_t r = 0; r < survey->region_count; r++) tw_model_free(survey->regions[r].model);
+    tw_arena_free(&survey->arena);
+    free(survey);
+}
+
+/* ---- for people ---- */
+
+static void print_loop(const tw_survey *survey, const tw_survey_loop *loop, tw_bytes *out)
+{
+    tw_bytes_printf(out, "%*s%s at 0x%" PRIx64 ": ", 2 * (int)(loop->depth - 1), "", loop->name, loop->place);
+    if (loop->refusal == TW_REFUSAL_NONE) tw_bytes_printf(out, "region %u\n", loop->region);
+    else if (loop->refusal == TW_REFUSAL_INNER_OF) tw_bytes_printf(out, "part of region %s\n", survey->regions[loop->region].model->name);
+    else tw_bytes_printf(out, "refused, %s: %s\n", tw_refusal_name((tw_refusal)loop->refusal), loop->detail ? loop->detail : "");
+}
+
+void tw_survey_print(const tw_survey *survey, const tw_wasm *module, tw_bytes *out)
+{
+    (void)module;
+    for (uint32_t l = 0; l < survey->loop_count; l++) print_loop(survey, &survey->loops[l], out);
+}
+
+tw_status tw_survey_print_ir(const tw_wasm *module, const char *name, tw_bytes *out, tw_error *error)
+{
+    const char *hash = strrchr(name, '#');
+    size_t length = hash ? (size_t)(hash - name) : strlen(name);
+    for (uint32_t f = module->imported_funcs; f < module->func_count; f++) {
+        char have[200];
+        tw_ir_func *ir;
+        tw_wasm_func_name(module, f, have, sizeof have);
+        if (strlen(have) != length || memcmp(have, name, length)) continue;
+        TW_TRY(tw_lift(module, f, FUNCTION_MEMORY, &ir, error));
+        tw_ir_print(ir, out);
+        tw_ir_func_free(ir);
+        return TW_OK;
+    }
+    return tw_fail(error, TW_NOT_FOUND, "no function named %.*s", (int)length, name);
+}
