@@ -2,6 +2,7 @@
 /* The text form of facts, a line each, after the model's:
  *
  *   fact parallel n0 | dead n0 | varying n0
+ *   fact free n0 1
  *   fact trips n0 1024
  *   fact stride x0 n1 zero | unit
  *   fact group x0 3
@@ -16,6 +17,7 @@
 static void print_loop_facts(const tw_facts *facts, uint32_t l, tw_bytes *out)
 {
     if (facts->parallel[l]) tw_bytes_printf(out, "fact parallel n%u\n", l);
+    if (facts->free[l]) tw_bytes_printf(out, "fact free n%u %u\n", l, facts->free[l]);
     if (facts->dead[l]) tw_bytes_printf(out, "fact dead n%u\n", l);
     if (facts->varying[l]) tw_bytes_printf(out, "fact varying n%u\n", l);
     if (facts->trips[l]) tw_bytes_printf(out, "fact trips n%u %llu\n", l, (unsigned long long)facts->trips[l]);
@@ -80,12 +82,23 @@ static tw_status parse_flag(const tw_model *model, tw_text *text, bool flags[TW_
     return TW_OK;
 }
 
+static tw_status parse_free(const tw_model *model, tw_text *text, tw_facts *out)
+{
+    uint32_t loop, levels;
+    TW_TRY(parse_ref(text, 'n', model->loop_count, &loop));
+    TW_TRY(tw_text_u32(text, &levels));
+    if (levels > model->loops[loop].depth) return tw_text_fail(text, "there aren't %u loops around n%u", levels, loop);
+    out->free[loop] = (uint8_t)levels;
+    return TW_OK;
+}
+
 static tw_status parse_fact(const tw_model *model, tw_text *text, tw_facts *out)
 {
     TW_TRY(tw_text_expect(text, "fact"));
     if (tw_text_word(text, "parallel")) return parse_flag(model, text, out->parallel);
     if (tw_text_word(text, "dead")) return parse_flag(model, text, out->dead);
     if (tw_text_word(text, "varying")) return parse_flag(model, text, out->varying);
+    if (tw_text_word(text, "free")) return parse_free(model, text, out);
     if (tw_text_word(text, "stride")) return parse_stride(model, text, out);
     if (tw_text_word(text, "group")) return parse_group(model, text, out);
     if (tw_text_word(text, "canonical-nan")) return out->canonical_nan = true, TW_OK;

@@ -12,6 +12,10 @@ typedef enum tw_stride { TW_STRIDE_ANY, TW_STRIDE_ZERO, TW_STRIDE_UNIT } tw_stri
 typedef struct tw_facts {
     /* by loop */
     bool parallel[TW_MODEL_MAX_LOOPS];  /* no dependence between its iterations, for equal outer counters */
+    /* Of a parallel loop: its iterations are independent of each other even when the counters of this many loops just
+     * around it differ too (those further out being equal). 0: parallel and no more. C[i][j] += A[i][l]·B[l][j], loops i, l, j:
+     * j is free over 1 loop, l (and over 2 if rows don't overlap): what interchange and tiles need. */
+    uint8_t free[TW_MODEL_MAX_LOOPS];
     bool dead[TW_MODEL_MAX_LOOPS];      /* never has a trip */
     bool varying[TW_MODEL_MAX_LOOPS];   /* its trip count depends on outer counters */
     uint64_t trips[TW_MODEL_MAX_LOOPS]; /* a hint for cost only, rounded to a power of two: no assumption */

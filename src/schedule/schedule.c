@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses threads and lanes.
+ *
+ * Threads go to the outermost parallel loop; where the root isn't parallel, to the outermost parallel loops further in that
+ * are worth a meeting of threads. Lanes: for every loop that may have them, the estimated time of its subtree in lanes
+ * is held against the best that its inner loops can do; the cheaper wins, from the inside out. The estimate counts an
+ * operation or a well-placed memory access as 1 a vector, and an access whose addresses lie apart as 1.5 a lane. */
+
+#include <stdlib.h>
+
+#include "schedule/build.h"
+
+enum {
+    UNKNOWN_TRIPS = 256,         /* when facts have no hint */
+    WORTH_A_MEETING = 20 * 1000, /* operations in one entry of an inner thread loop */
+    UNROLLED_VECTORS = 4,
+    SMALL_BODY = 24,             /* operations and accesses that may be repeated for several vectors */
+};
+
+typedef struct scheduler {
+    tw_tree *tree;
+    const tw_model *model;
+    const tw_facts *facts;
+    const tw_target *target;
+    tw_shape shape;
+    uint32_t ops[TW_MODEL_MAX_LOOPS]; /* operations that belong to a loop's own body */
+    bool carries[TW_MODEL_MAX_LOOPS];
+} scheduler;
+
+static bool is_parallel(const scheduler *s, uint32_t loop)
+{
+    return s->facts->parallel[loop] && !s->model->loops[loop].is_if && !s->carries[loop];
+}
+
+static double trips_of(const scheduler *s, uint32_t loop)
+{
+    if (s->model->loops[loop].is_if) return 1;
+    uint64_t hint = s->facts->trips[loop];
+    return hint ? (double)hint : UNKNOWN_TRIPS;
+}
+
+static uint32_t op_cost(const tw_value_node *v)
+{
+    if (v->kind != TW_VALUE_OP) return 0;
+    switch (v->op) {
+    case TW_OP_F32_DIV: case TW_OP_F64_DIV: case TW_OP_F32_SQRT: case TW_OP_F64_SQRT: return 6;
+    default: return 1;
+    }
+}
+
+static void count_ops(scheduler *s)
+{
+    for (uint32_t i = 0; i < s->model->value_count; i++)
+        if (s->shape.loop[i] != TW_NONE) s->ops[s->shape.loop[i]] += op_cost(&s->model->values[i]);
+    for (uint32_t c = 0; c < s->model->carried_count; c++) s->carries[s->model->carried[c].loop] = true;
+}
+
+/* ---- widths ---- */
+
+static uint32_t type_bytes(uint32_t type)
+{
+    return type == TW_I64 || type == TW_F64 ? 8 : 4;
+}
+
+/* Widest value and narrowest access beneath a node that vary with `loop`. */
+typedef struct widths {
+    uint32_t widest, narrowest;
+} widths;
+
+static void measure_widths(const scheduler *s, uint32_t node, uint32_t loop, widths *w)
+{
+    const tw_node *n = &s->tree->nodes[node];
+    if (n->kind == TW_NODE_LOOP) {
+        for (uint32_t i = 0; i < n->child_count; i++) measure_widths(s, n->children[i], loop, w);
+        for (uint32_t v = 0; v < s->model->value_count; v++)
+            if (s->shape.loop[v] == n->loop && s->model->values[v].kind == TW_VALUE_OP && (s->shape.varies[v] >> loop & 1) &&
+                type_bytes(s->model->values[v].type) > w->widest)
+                w->widest = type_bytes(s->model->values[v].type);
+        return;
+    }
+    uint32_t width = s->model->accesses[n->access].width;
+    if (tw_stride_by(s->model, s->facts, n->access, loop) == TW_STRIDE_ZERO) return;
+    if (width > w->widest) w->widest = width;
+    if (width < w->narrowest) w->narrowest = width;
+}
+
+/* Lanes that fill a vector with the narrowest data, but no more than four vectors with the widest. */
+static uint32_t lanes_for(const scheduler *s, uint32_t node, uint32_t loop)
+{
+    widths w = {1, 8};
+    measure_widths(s, node, loop, &w);
+    uint32_t most = s->target->vector_bytes / w.narrowest, cap = 4 * s->target->vector_bytes / w.widest;
+    return most < cap ? most : cap;
+}
+
+/* ---- costs ---- */
+
+static double subtree_cost(const scheduler *s, uint32_t node, uint32_t lane_loop, uint32_t lanes);
+
+static double access_cost(const scheduler *s, const tw_node *n, uint32_t lane_loop, uint32_t lanes)
+{
+    if (lanes == 1) return 1;
+    tw_stride stride = tw_stride_by(s->model, s->facts, n->access, lane_loop);
+    if (stride == TW_STRIDE_ZERO || stride == TW_STRIDE_UNIT) return 1;
+    return 1.5 * lanes;
+}
+
+/* Of one trip of a loop's body. */
+static double body_cost(const scheduler *s, const tw_node *n, uint32_t lane_loop, uint32_t lanes)
+{
+    double cost = s->ops[n->loop] + 1;
+    for (uint32_t i = 0; i < n->child_count; i++) cost += subtree_cost(s, n->children[i], lane_loop, lanes);
+    return cost;
+}
+
+/* Everything beneath in vectors of `lanes` trips of `lane_loop`; lanes 1: trip by trip. */
+static double subtree_cost(const scheduler *s, uint32_t node, uint32_t lane_loop, uint32_t lanes)
+{
+    const tw_node *n = &s->tree->nodes[node];
+    if (n->kind != TW_NODE_LOOP) return access_cost(s, n, lane_loop, lanes);
+    return trips_of(s, n->loop) * body_cost(s, n, lane_loop, lanes);
+}
+
+/* ---- lanes ---- */
+
+/* Must all loops beneath make the same number of trips in every lane? They must, and this says whether they do. */
+static bool uniform_beneath(const scheduler *s, uint32_t node, uint32_t loop)
+{
+    const tw_node *n = &s->tree->nodes[node];
+    for (uint32_t i = 0; i < n->child_count; i++) {
+        const tw_node *child = &s->tree->nodes[n->children[i]];
+        if (child->kind != TW_NODE_LOOP) continue;
+        if (tw_trips_vary_with(s->model, s->facts, child->loop, loop)) return false;
+        if (!uniform_beneath(s, n->children[i], loop)) return false;
+    }
+    return true;
+}
+
+static void clear_lanes(scheduler *s, uint32_t node)
+{
+    tw_node *n = &s->tree->nodes[node];
+    n->lanes = n->vectors = 1;
+    for (uint32_t i = 0; i < n->child_count; i++) clear_lanes(s, n->children[i]);
+}
+
+static uint32_t body_size(const scheduler *s, uint32_t node)
+{
+    const tw_node *n = &s->tree->nodes[node];
+    if (n->kind != TW_NODE_LOOP) return 1;
+    uint32_t size = s->ops[n->loop];
+    for (uint32_t i = 0; i < n->child_count; i++) size += body_size(s, n->children[i]);
+    return size;
+}
+
+/* Several vectors in one go hide latencies; values wider than the narrowest data take several registers already. */
+static uint16_t vectors_for(const scheduler *s, uint32_t node, uint32_t loop, uint32_t lanes)
+{
+    widths w = {1, 8};
+    measure_widths(s, node, loop, &w);
+    uint32_t registers = lanes * w.widest / s->target->vector_bytes, size = body_size(s, node);
+    uint32_t vectors = UNROLLED_VECTORS / (registers ? registers : 1);
+    while (vectors > 1 && vectors * size > 4 * SMALL_BODY) vectors /= 2;
+    return (uint16_t)(vectors ? vectors : 1);
+}
+
+/* Returns the subtree's estimated cost with the lanes it has chosen. */
+static double choose_lanes(scheduler *s, uint32_t node)
+{
+    tw_node *n = &s->tree->nodes[node];
+    if (n->kind != TW_NODE_LOOP) return 1;
+    double best = s->ops[n->loop] + 1;
+    for (uint32_t i = 0; i < n->child_count; i++) best += choose_lanes(s, n->children[i]);
+    best *= trips_of(s, n->loop);
+    if (!is_parallel(s, n->loop) || !uniform_beneath(s, node, n->loop)) return best;
+    uint32_t lanes = lanes_for(s, node, n->loop);
+    if (lanes < 2 || trips_of(s, n->loop) < lanes) return best;
+    double with = trips_of(s, n->loop) / lanes * body_cost(s, n, n->loop, lanes);
+    if (with >= best) return best;
+    clear_lanes(s, node);
+    n->lanes = (uint16_t)lanes;
+    n->vectors = vectors_for(s, node, n->loop, lanes);
+    return with;
+}
+
+/* ---- threads ---- */
+
+static void choose_threads(scheduler *s, uint32_t node, bool is_root)
+{
+    tw_node *n = &s->tree->nodes[node];
+    if (n->kind != TW_NODE_LOOP) return;
+    if (is_parallel(s, n->loop)) {
+        if (!is_root && subtree_cost(s, node, TW_NONE, 1) < WORTH_A_MEETING) return;
+        n->threads = true;
+        if (is_root) s->tree->outer_parallel = true;
+        else s->tree->shares_work = true;
+        return;
+    }
+    for (uint32_t i = 0; i < n->child_count; i++) choose_threads(s, n->children[i], false);
+}
+
+tw_status tw_schedule_make(const tw_model *model, const tw_facts *facts, const tw_target *target, tw_arena *arena,
+                           tw_tree **out, tw_error *error)
+{
+    TW_TRY(tw_schedule_plain(model, facts, arena, out, error));
+    scheduler *s = calloc(1, sizeof *s);
+    if (!s) return tw_fail_memory(error);
+    s->tree = *out;
+    s->model = model;
+    s->facts = facts;
+    s->target = target;
+    s->tree->vector_bytes = target->vector_bytes;
+    tw_shape_of(model, facts, &s->shape);
+    count_ops(s);
+    for (uint32_t i = 0; i < s->tree->root_count; i++) {
+        choose_threads(s, s->tree->roots[i], true);
+        if (target->vector_bytes) choose_lanes(s, s->tree->roots[i]);
+    }
+    free(s);
+    return TW_OK;
+}
