@@ -40,10 +40,8 @@ static void print_option(FILE *out, const cli_option *option)
     int size = snprintf(left, sizeof left, "  %s--%s%s%s", letter, option->name, option->value ? " " : "",
                         option->value ? option->value : "");
     fputs(left, out);
-    if (size > HELP_COLUMN - 2)
-        fprintf(out, "\n%*s", HELP_COLUMN, "");
-    else
-        fprintf(out, "%*s", HELP_COLUMN - size, "");
+    if (size > HELP_COLUMN - 2) fprintf(out, "\n%*s", HELP_COLUMN, "");
+    else fprintf(out, "%*s", HELP_COLUMN - size, "");
     print_wrapped(out, option->help, HELP_COLUMN, HELP_COLUMN);
 }
 

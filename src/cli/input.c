@@ -65,8 +65,7 @@ tw_status cli_read_module(const char *path, uint8_t **bytes, size_t *size, tw_er
     tw_status status;
     if (!fstat(file, &about) && S_ISDIR(about.st_mode))
         status = fail(error, TW_IO, "is a folder; name a .wasm or .wat file");
-    else
-        status = read_all(file, bytes, size, error);
+    else status = read_all(file, bytes, size, error);
     close(file);
     return status;
 }

@@ -32,10 +32,8 @@ static int explain(const settings *s)
                                near.best ? "; did you mean '" : "; 'inspect --explain all' lists them",
                                near.best ? near.best : "", near.best ? "'?" : "");
     }
-    if (s->json)
-        cli_print_json(json_pack("{s:s, s:s}", "refusal", s->explain, "meaning", meaning));
-    else
-        printf("%s: %s\n", s->explain, meaning);
+    if (s->json) cli_print_json(json_pack("{s:s, s:s}", "refusal", s->explain, "meaning", meaning));
+    else printf("%s: %s\n", s->explain, meaning);
     return CLI_EXIT_DONE;
 }
 
@@ -48,10 +46,8 @@ static int explain_all(const settings *s)
         json_object_set_new(list, name, json_string(meaning ? meaning : ""));
         if (!s->json) printf("%s\n    %s\n", name, meaning ? meaning : "");
     }
-    if (s->json)
-        cli_print_json(list);
-    else
-        json_decref(list);
+    if (s->json) cli_print_json(list);
+    else json_decref(list);
     return CLI_EXIT_DONE;
 }
 
@@ -80,6 +76,15 @@ static tw_status inspect(const settings *s, const cli_operands *operands, char *
     return status;
 }
 
+/* A dump is text; for --json it is wrapped. */
+static void print(const settings *s, const cli_operands *operands, const char *text)
+{
+    if (s->json && s->dump != NO_DUMP)
+        cli_print_json(json_pack("{s:s, s:o, s:o}", "dump", dumps[s->dump], "region", cli_json_text(operands->items[1]),
+                                 "text", cli_json_text(text)));
+    else fputs(text, stdout);
+}
+
 static int run(const void *given, const cli_operands *operands)
 {
     const settings *s = given;
@@ -95,7 +100,7 @@ static int run(const void *given, const cli_operands *operands)
     if (s->dump == NO_DUMP && operands->count > 1)
         return cli_usage_error(s->json, "inspect", "'%s': a region is only named with --dump", operands->items[1]);
     if (inspect(s, operands, &text, &error)) return cli_failure(s->json, operands->items[0], &error);
-    fputs(text, stdout);
+    print(s, operands, text);
     free(text);
     return CLI_EXIT_DONE;
 }

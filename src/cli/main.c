@@ -44,7 +44,7 @@ static int unknown_command(const char *word)
     return cli_usage_error(false, NULL, "no command and no file is called '%s'", word);
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
         cli_print_overview(stderr);
@@ -62,4 +62,16 @@ int main(int argc, char **argv)
     if ((word[0] == '-' && word[1]) || looks_like_module(word))
         return cli_parse_and_run(&cli_run, argv + 1, (size_t)argc - 1);
     return unknown_command(word);
+}
+
+/* Output that couldn't be written is a failure, even of --help. */
+int main(int argc, char **argv)
+{
+    int code = dispatch(argc, argv);
+    bool failed = ferror(stdout);
+    if (fflush(stdout) || failed) {
+        cli_say("the output can't be written");
+        if (code == CLI_EXIT_DONE) code = CLI_EXIT_FAILURE;
+    }
+    return code;
 }

@@ -11,12 +11,9 @@ static void print_text(FILE *out, const char *text)
     for (const char *p = text; *p; p++) {
         bool starts = p == text || p[-1] == '\n';
         if (starts && (*p == '.' || *p == '\'')) fputs("\\&", out);
-        if (*p == '-')
-            fputs("\\-", out);
-        else if (*p == '\\')
-            fputs("\\e", out);
-        else
-            fputc(*p, out);
+        if (*p == '-') fputs("\\-", out);
+        else if (*p == '\\') fputs("\\e", out);
+        else fputc(*p, out);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/command.h"
 
@@ -40,13 +41,27 @@ void cli_print_json(json_t *root)
     json_decref(root);
 }
 
-static void print_json(const char *subject, const char *status, const tw_error *error)
+static json_t *error_object(const char *status, const tw_error *error)
 {
-    json_t *detail =
-        json_pack("{s:s, s:o, s:o, s:o}", "status", status, "function", place(error->function, TW_NO_FUNCTION),
-                  "offset", place(error->offset, TW_NO_OFFSET), "message", cli_json_text(error->message));
-    cli_print_json(subject ? json_pack("{s:o, s:o}", "module", cli_json_text(subject), "error", detail)
-                           : json_pack("{s:o}", "error", detail));
+    return json_pack("{s:s, s:o, s:o, s:o}", "status", status, "function", place(error->function, TW_NO_FUNCTION),
+                     "offset", place(error->offset, TW_NO_OFFSET), "message", cli_json_text(error->message));
+}
+
+json_t *cli_json_error(const tw_error *error)
+{
+    return error_object(tw_status_name(error->status), error);
+}
+
+/* ", at 0x2f of function 3", as far as it is known and not in the message already. */
+static void write_place(char *text, size_t room, const tw_error *error)
+{
+    char offset[32];
+    text[0] = 0;
+    if (error->offset == TW_NO_OFFSET) return;
+    snprintf(offset, sizeof offset, "0x%llx", (unsigned long long)error->offset);
+    if (strstr(error->message, offset)) return;
+    if (error->function == TW_NO_FUNCTION) snprintf(text, room, ", at %s", offset);
+    else snprintf(text, room, ", at %s in function %u", offset, (unsigned)error->function);
 }
 
 int cli_usage_error(bool json, const char *command, const char *format, ...)
@@ -57,7 +72,7 @@ int cli_usage_error(bool json, const char *command, const char *format, ...)
     vsnprintf(error.message, sizeof error.message, format, args);
     va_end(args);
     if (json) {
-        print_json(NULL, "usage", &error);
+        cli_print_json(json_pack("{s:o}", "error", error_object("usage", &error)));
         return CLI_EXIT_USAGE;
     }
     cli_say("%s", error.message);
@@ -67,11 +82,12 @@ int cli_usage_error(bool json, const char *command, const char *format, ...)
 
 int cli_failure(bool json, const char *subject, const tw_error *error)
 {
-    if (json)
-        print_json(subject, tw_status_name(error->status), error);
-    else if (subject)
-        cli_say("%s: %s", subject, error->message);
-    else
-        cli_say("%s", error->message);
+    char where[64];
+    write_place(where, sizeof where, error);
+    if (json && subject)
+        cli_print_json(json_pack("{s:o, s:o}", "module", cli_json_text(subject), "error", cli_json_error(error)));
+    else if (json) cli_print_json(json_pack("{s:o}", "error", cli_json_error(error)));
+    else if (subject) cli_say("%s: %s%s", subject, error->message, where);
+    else cli_say("%s%s", error->message, where);
     return CLI_EXIT_FAILURE;
 }

@@ -18,6 +18,8 @@ int cli_usage_error(bool json, const char *command, const char *format, ...) __a
 /* A failure that the library told, about `subject` (a module, a file; NULL = none). Gives CLI_EXIT_FAILURE. */
 int cli_failure(bool json, const char *subject, const tw_error *error);
 
+/* {"status", "function", "offset", "message"}; a place that the error doesn't have is null. A new reference. */
+json_t *cli_json_error(const tw_error *error);
 /* A JSON string of text that may be anything. A new reference; NULL when out of memory. */
 json_t *cli_json_text(const char *text);
 /* Prints root and gives the reference back. NULL says "out of memory". */

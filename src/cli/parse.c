@@ -147,12 +147,9 @@ static int take_letters(parser *p, const char *letters)
 {
     for (; *letters; letters++) {
         const cli_option *option = find_letter(p->command, *letters);
-        if (*letters == 'h')
-            p->help = true;
-        else if (!option)
-            return cli_usage_error(p->json, p->command->name, "unknown option '-%c'", *letters);
-        else if (take_option(p, option, NULL))
-            return CLI_EXIT_USAGE;
+        if (*letters == 'h') p->help = true;
+        else if (!option) return cli_usage_error(p->json, p->command->name, "unknown option '-%c'", *letters);
+        else if (take_option(p, option, NULL)) return CLI_EXIT_USAGE;
     }
     return CLI_EXIT_DONE;
 }

@@ -137,6 +137,7 @@ static int exit_code(const holder *h, tw_status status, const tw_error *error)
     case TW_TIMEOUT:
         cli_timeout_message(message, h->s->timeout_ns);
         cli_say("%s", message);
+        if (h->s->verbose) cli_say("%s", error->message);
         return CLI_EXIT_TIMEOUT;
     default: return cli_failure(false, h->path, error);
     }

@@ -27,10 +27,18 @@ static tw_status validate(const uint8_t *bytes, size_t size, tw_error *error)
 
 static void print_valid(const settings *s, const char *path)
 {
-    if (s->json)
-        cli_print_json(json_pack("{s:o, s:b}", "module", cli_json_text(path), "valid", 1));
-    else if (!s->quiet)
-        printf("%s: valid\n", path);
+    if (s->json) cli_print_json(json_pack("{s:o, s:b}", "module", cli_json_text(path), "valid", 1));
+    else if (!s->quiet) printf("%s: valid\n", path);
+}
+
+/* Not being able to look is something else than not valid. */
+static int print_not_valid(const settings *s, const char *path, const tw_error *error)
+{
+    if (!s->json || error->status == TW_INTERNAL || error->status == TW_NO_MEMORY)
+        return cli_failure(s->json, path, error);
+    cli_print_json(
+        json_pack("{s:o, s:b, s:o}", "module", cli_json_text(path), "valid", 0, "error", cli_json_error(error)));
+    return CLI_EXIT_FAILURE;
 }
 
 static int run(const void *given, const cli_operands *operands)
@@ -43,7 +51,7 @@ static int run(const void *given, const cli_operands *operands)
     if (cli_read_module(path, &bytes, &size, &error)) return cli_failure(s->json, path, &error);
     tw_status status = validate(bytes, size, &error);
     free(bytes);
-    if (status) return cli_failure(s->json, path, &error);
+    if (status) return print_not_valid(s, path, &error);
     print_valid(s, path);
     return CLI_EXIT_DONE;
 }

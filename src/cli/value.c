@@ -122,10 +122,8 @@ static bool parse_float(const char *text, layout l, uint64_t *out)
     bool minus = *text == '-';
     if (*text == '-' || *text == '+') text++;
     uint64_t bits = 0;
-    if (!strcmp(text, "inf"))
-        bits = exponent_mask(l);
-    else if (!strncmp(text, "nan", 3) ? !parse_nan(text, l, &bits) : !parse_finite(text, l, &bits))
-        return false;
+    if (!strcmp(text, "inf")) bits = exponent_mask(l);
+    else if (!strncmp(text, "nan", 3) ? !parse_nan(text, l, &bits) : !parse_finite(text, l, &bits)) return false;
     *out = bits | (uint64_t)minus << (l.bits - 1);
     return true;
 }
@@ -234,8 +232,7 @@ static void print_finite(FILE *out, double number, uint64_t bits, layout l)
     int exponent = atoi(strchr(text, 'e') + 1);
     if (exponent >= -5 && exponent < 17)
         fprintf(out, "%.*f", exponent + 1 < digits ? digits - 1 - exponent : 0, number);
-    else
-        fputs(text, out);
+    else fputs(text, out);
 }
 
 static void print_float(FILE *out, uint64_t bits, layout l)

@@ -187,3 +187,12 @@ Where --json was asked for, the mistake is JSON too:
     }
   }
   [2]
+
+What can't be written isn't a success:
+
+  $ tensor-wasm --version > /dev/full
+  ! tensor-wasm: the output can't be written
+  [1]
+  $ tensor-wasm help run > /dev/full
+  ! tensor-wasm: the output can't be written
+  [1]

@@ -1,0 +1,91 @@
+WASI preview 1 programs see what they are given, and nothing else.
+
+Arguments: everything behind MODULE is the guest's, options too; argument 0 is the module's file name.
+
+  $ tensor-wasm run $GUESTS/world.wasm a --offload -q 'b c' ''
+  arg 0: world.wasm
+  arg 1: a
+  arg 2: --offload
+  arg 3: -q
+  arg 4: b c
+  arg 5: 
+  $ tensor-wasm $GUESTS/world.wasm x
+  arg 0: world.wasm
+  arg 1: x
+  $ tensor-wasm run --argv0 other $GUESTS/world.wasm
+  arg 0: other
+  $ tensor-wasm run --argv0=other -- $GUESTS/world.wasm -- x
+  arg 0: other
+  arg 1: --
+  arg 2: x
+  $ tensor-wasm - x < $GUESTS/world.wasm
+  arg 0: -
+  arg 1: x
+
+The environment is empty but for what is given; the last value of a name counts; a bare name takes ours.
+
+  $ A=ours tensor-wasm run --env B=1 --env=B=2 --env A --env C= $GUESTS/world.wasm '$A' '$B' '$C' '$HOME' | tail -4
+  env A: ours
+  env B: 2
+  env C: 
+  env HOME: (unset)
+
+Folders: without --dir there are none; with it, only what is below.
+
+  $ mkdir -p in/deep out; echo one > in/a.txt; echo two > in/deep/b.txt; echo secret > secret.txt
+  $ tensor-wasm run $GUESTS/files.wasm in/a.txt
+  ! in/a.txt: .* (re)
+  [3]
+  $ tensor-wasm run --dir in $GUESTS/files.wasm in/a.txt in/deep/b.txt
+  one
+  two
+  $ tensor-wasm run --dir in::/data --dir out $GUESTS/files.wasm /data/a.txt =out/c.txt && cat out/c.txt
+  one
+  written by the guest
+  $ tensor-wasm run --dir=in $GUESTS/files.wasm in/../secret.txt
+  ! in/../secret.txt: .* (re)
+  [3]
+  $ ln -s ../secret.txt in/link; tensor-wasm run --dir in $GUESTS/files.wasm in/link
+  ! in/link: .* (re)
+  [3]
+  $ ln -s "$PWD/secret.txt" in/absolute; tensor-wasm run --dir in $GUESTS/files.wasm in/absolute
+  ! in/absolute: .* (re)
+  [3]
+  $ ln -s deep/b.txt in/inside; tensor-wasm run --dir in $GUESTS/files.wasm in/inside
+  two
+  $ tensor-wasm run --dir . $GUESTS/files.wasm secret.txt
+  secret
+
+The standard streams, and what the guest is left with when nobody reads:
+
+  $ printf 'abc\nxyz' | tensor-wasm run $GUESTS/upper.wasm; echo
+  ABC
+  XYZ
+  ! 7 bytes
+  $ tensor-wasm run $GUESTS/upper.wasm < /dev/null
+  ! 0 bytes
+  $ tensor-wasm run $GUESTS/leave.wasm yes | head -2
+  y
+  y
+  ! leaving
+  $ tensor-wasm run $GUESTS/world.wasm > /dev/full
+  $ dd if=/dev/zero bs=1M count=3 2>/dev/null | tensor-wasm run $GUESTS/upper.wasm | wc -c
+  3145728
+  ! 3145728 bytes
+
+The exit code is the guest's:
+
+  $ tensor-wasm run $GUESTS/leave.wasm now 0
+  ! leaving
+  $ tensor-wasm run $GUESTS/leave.wasm now 7
+  ! leaving
+  [7]
+  $ tensor-wasm run $GUESTS/leave.wasm now 125
+  ! leaving
+  [125]
+
+A module that imports what isn't there is told by name:
+
+  $ echo '(module (import "env" "missing" (func)) (func (export "_start")))' > link.wat; tensor-wasm link.wat
+  ! tensor-wasm: link.wat: .*env.*missing.* (re)
+  [1]
