@@ -75,22 +75,29 @@ static char *default_cache_folder(void)
     return folder;
 }
 
-/* A folder that was named must be usable; the usual one may be missing or refused: then kernels live in memory only. */
-static tw_status make_cache(holder *h, tw_error *error)
+static tw_status new_cache(holder *h, const char *folder, tw_error *error)
 {
     tw_kernel_cache_options options = TW_KERNEL_CACHE_OPTIONS_INIT;
-    if (h->s->offload == TW_OFFLOAD_OFF) return TW_OK;
-    if (h->s->no_cache) return tw_kernel_cache_new(h->engine, &options, &h->cache, error);
-    char *usual = h->s->cache_dir ? NULL : default_cache_folder();
-    options.directory = h->s->cache_dir ? h->s->cache_dir : usual;
-    tw_status status = tw_kernel_cache_new(h->engine, &options, &h->cache, error);
+    options.directory = folder;
+    return tw_kernel_cache_new(h->engine, &options, &h->cache, error);
+}
+
+/* What is only wished for may fail: --offload=auto then runs without, and the usual folder may be unusable. What was
+ * named must be there: --offload=force, --cache-dir. */
+static tw_status make_cache(holder *h, tw_error *error)
+{
+    const settings *s = h->s;
+    if (s->offload == TW_OFFLOAD_OFF) return TW_OK;
+    char *usual = s->cache_dir || s->no_cache ? NULL : default_cache_folder();
+    tw_status status = new_cache(h, s->no_cache ? NULL : s->cache_dir ? s->cache_dir : usual, error);
     if (status && usual) {
-        if (h->s->verbose) cli_say("no disk cache: %s", error->message);
-        options.directory = NULL;
-        status = tw_kernel_cache_new(h->engine, &options, &h->cache, error);
+        if (s->verbose) cli_say("no disk cache: %s", error->message);
+        status = new_cache(h, NULL, error);
     }
     free(usual);
-    return status;
+    if (!status || s->cache_dir || s->offload == TW_OFFLOAD_FORCE) return status;
+    if (s->verbose) cli_say("no offload: %s", error->message);
+    return TW_OK;
 }
 
 static tw_status load(holder *h, tw_error *error)
@@ -184,10 +191,11 @@ static int finish(const holder *h, tw_status status, const tw_error *error)
 static int run_guest(holder *h, const cli_operands *operands)
 {
     tw_error error;
-    if (make_engine(h, &error) || make_cache(h, &error)) return cli_failure(false, NULL, &error);
+    if (make_engine(h, &error)) return cli_failure(false, NULL, &error);
     if (load(h, &error)) return cli_failure(false, h->path, &error);
     int code = cli_invocation_prepare(&h->invocation, h->module, h->s->invoke, operands);
     if (code) return code;
+    if (make_cache(h, &error)) return cli_failure(false, NULL, &error);
     if (!h->invocation.name && h->invocation.hint[0] && !h->s->quiet) cli_say("%s: %s", h->path, h->invocation.hint);
     return finish(h, live(h, &error), &error);
 }

@@ -139,8 +139,8 @@ def main():
         return 1 if self_test() else 0
     here = os.path.dirname(os.path.abspath(__file__))
     environment = {name: value for name, value in os.environ.items() if name.startswith(("ASAN_", "UBSAN_", "TSAN_"))}
-    environment.update(PATH=os.pathsep.join([args.program, os.path.join(here, "bin"), os.environ["PATH"]]),
-                       GUESTS=args.guests, LC_ALL="C.UTF-8")
+    environment.update(PATH=os.pathsep.join([os.path.abspath(args.program), os.path.join(here, "bin"), os.environ["PATH"]]),
+                       GUESTS=os.path.abspath(args.guests), LC_ALL="C.UTF-8")
     with open(args.file, encoding="utf-8") as file:
         problems, count = run_text(file.read(), environment)
     print("\n".join(problems))

@@ -28,7 +28,7 @@ done
 # The symbols are those that the headers declare: no fewer, and none of what is inside.
 nm -D --defined-only "$lib/libtensorwasm.so" | awk '{ print $3 }' | sort >"$scratch/exported"
 "$cc" -E -P -I"$prefix/include" "$prefix/include/tensorwasm/tensorwasm.h" |
-    grep -o '^[a-z][a-z0-9_ ]*[ *]tw_[a-z0-9_]*(' | grep -o 'tw_[a-z0-9_]*($' | tr -d '(' | sort -u >"$scratch/declared"
+    grep -o '^[A-Za-z_][A-Za-z0-9_ ]*[ *]tw_[a-z0-9_]*(' | grep -o 'tw_[a-z0-9_]*($' | tr -d '(' | sort -u >"$scratch/declared"
 [ "$(wc -l <"$scratch/declared")" -ge 30 ] || wrong "the headers' functions weren't found"
 diff "$scratch/declared" "$scratch/exported" || wrong "declared (<) and exported (>) differ"
 
