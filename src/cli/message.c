@@ -52,16 +52,17 @@ json_t *cli_json_error(const tw_error *error)
     return error_object(tw_status_name(error->status), error);
 }
 
-/* ", at 0x2f of function 3", as far as it is known and not in the message already. */
+/* " in function 3 at 0x2f", as far as it is known and not in the message already. */
 static void write_place(char *text, size_t room, const tw_error *error)
 {
     char offset[32];
+    size_t used = 0;
     text[0] = 0;
+    if (error->function != TW_NO_FUNCTION && !strstr(error->message, "function "))
+        used = (size_t)snprintf(text, room, " in function %u", (unsigned)error->function);
     if (error->offset == TW_NO_OFFSET) return;
     snprintf(offset, sizeof offset, "0x%llx", (unsigned long long)error->offset);
-    if (strstr(error->message, offset)) return;
-    if (error->function == TW_NO_FUNCTION) snprintf(text, room, ", at %s", offset);
-    else snprintf(text, room, ", at %s in function %u", offset, (unsigned)error->function);
+    if (!strstr(error->message, offset)) snprintf(text + used, room - used, " at %s", offset);
 }
 
 int cli_usage_error(bool json, const char *command, const char *format, ...)

@@ -86,8 +86,19 @@ tw_status tw_core_assemble(const char *text, size_t size, tw_bytes *out, tw_erro
     return out->failed ? tw_fail_memory(error) : TW_OK;
 }
 
+/* The engine's sentence ends in "(at offset 0x24)". */
+static uint64_t offset_in(const char *message)
+{
+    static const char before[] = "at offset 0x";
+    const char *found = strstr(message, before);
+    return found ? strtoull(found + sizeof before - 1, NULL, 16) : TW_NO_OFFSET;
+}
+
 tw_status tw_core_validate(tw_core *core, const uint8_t *bytes, size_t size, tw_error *error)
 {
     wasmtime_error_t *failure = wasmtime_module_validate(core->engine, bytes, size);
-    return failure ? tw_engine_fail(error, TW_INVALID, failure) : TW_OK;
+    if (!failure) return TW_OK;
+    tw_engine_fail(error, TW_INVALID, failure);
+    if (error) error->offset = offset_in(error->message);
+    return TW_INVALID;
 }

@@ -18,13 +18,27 @@ static tw_status take_bytes(tw_module *module, const uint8_t *bytes, size_t size
     return module->bytes.failed ? tw_fail_memory(error) : TW_OK;
 }
 
+/* The engine tells the offset of what isn't valid; the function is the one whose body holds it. */
+static void name_function(const tw_wasm *wasm, tw_error *error)
+{
+    if (!error || error->offset == TW_NO_OFFSET || error->function != TW_NO_FUNCTION) return;
+    for (uint32_t i = wasm->imported_funcs; i < wasm->func_count; i++) {
+        const tw_func *func = &wasm->funcs[i];
+        if (error->offset >= func->body_offset && error->offset - func->body_offset < func->body.size)
+            error->function = i;
+    }
+}
+
 /* Our guards first: they name what is off and bound what the engine is asked to chew. */
 static tw_status check(tw_module *module, tw_error *error)
 {
     tw_span bytes = {(const uint8_t *)module->bytes.data, module->bytes.size};
     TW_TRY(tw_wasm_decode(bytes, &module->engine->limits, &module->wasm, error));
     tw_status status = tw_wasm_check_bodies(&module->wasm, &module->engine->limits, error);
-    if (status == TW_OK) status = tw_core_validate(module->engine->core, bytes.data, bytes.size, error);
+    if (status == TW_OK) {
+        status = tw_core_validate(module->engine->core, bytes.data, bytes.size, error);
+        if (status != TW_OK) name_function(&module->wasm, error);
+    }
     if (status != TW_OK) tw_wasm_free(&module->wasm);
     return status;
 }

@@ -61,8 +61,11 @@ What doesn't validate is told with its function and offset:
   $ grep -c '"status": "invalid"' error.json; grep '"offset"' error.json
   1
       "offset": [1-9][0-9]*, (re)
-  $ tensor-wasm validate type.wasm 2>&1 | head -1
-  tensor-wasm: type.wasm: .*type mismatch.* (re)
+  $ grep '"function"' error.json
+      "function": 1,
+  $ tensor-wasm validate type.wasm
+  ! tensor-wasm: type.wasm: .*type mismatch.* in function 1 (re)
+  [1]
 
 Proposals that are off are refused with their name:
 

@@ -19,7 +19,9 @@ pc=$(dirname "$(find "$prefix" -name tensorwasm.pc)")
 lib=$(dirname "$pc")
 export PKG_CONFIG_PATH="$pc"
 
-for file in bin/tensor-wasm libexec/tensorwasm/tensor-wasm-compile include/tensorwasm/tensorwasm.h \
+worker=libexec/tensorwasm/tensor-wasm-compile
+[ -x "$build/$worker" ] || worker=
+for file in bin/tensor-wasm $worker include/tensorwasm/tensorwasm.h \
     include/tensorwasm/status.h share/man/man1/tensor-wasm.1 share/bash-completion/completions/tensor-wasm \
     share/zsh/site-functions/_tensor-wasm share/fish/vendor_completions.d/tensor-wasm.fish; do
     [ -s "$prefix/$file" ] || wrong "$file is missing"
