@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+
+/* A nest's calls, in order. Runs are repeated with the memory as they left it, which is when verdicts are remembered, and
+ * after others, and after the memory has grown under them. */
+typedef struct step {
+    int run;
+    bool fill;
+    uint32_t grow;
+} step;
+static const step steps[] = {{0, true, 0}, {0, false, 0}, {1, true, 0},  {0, true, 0},
+                             {2, true, 0}, {3, true, 1},  {3, false, 0}, {1, true, 0}};
+enum { STEPS = sizeof steps / sizeof *steps, PAGE = 65536 };
+
+typedef struct record {
+    tw_status status;
+    tw_error error;
+    int64_t result;
+    uint64_t memory; /* hash */
+} record;
+
+uint8_t *nests_module(const nest *nests, uint32_t count, size_t *size)
+{
+    emit_func *funcs = calloc(count, sizeof *funcs);
+    if (!funcs) abort();
+    for (uint32_t i = 0; i < count; i++) nest_write(&nests[i], &funcs[i]);
+    code out = {0};
+    emit_module(&out, funcs, count, nests[0].class.whole ? WHOLE_PAGES : MEMORY_PAGES);
+    for (uint32_t i = 0; i < count; i++) code_free(&funcs[i].body);
+    free(funcs);
+    *size = out.size;
+    return out.data;
+}
+
+/* ---- memory ---- */
+
+static void set_memory(const nest *it, const uint8_t *picture, uint8_t *memory, size_t size)
+{
+    if (it->class.whole) {
+        memcpy(memory, picture, WINDOW_BYTES);
+        memcpy(memory + size - WINDOW_BYTES, picture + WINDOW_BYTES, WINDOW_BYTES);
+    } else {
+        memcpy(memory, picture, MEMORY_BYTES);
+        memset(memory + MEMORY_BYTES, 0, size - MEMORY_BYTES);
+    }
+}
+
+static uint64_t hash(const uint8_t *bytes, size_t size)
+{
+    uint64_t sum = size;
+    for (size_t i = 0; i + 8 <= size; i += 8) {
+        uint64_t word;
+        memcpy(&word, bytes + i, 8);
+        sum = (sum ^ word) * 0x9E3779B97F4A7C15;
+        sum ^= sum >> 29;
+    }
+    return sum;
+}
+
+/* Of the bytes that are looked at. scratch has room for MEMORY_BYTES and two pages. */
+static uint64_t hash_memory(const nest *it, int run, const uint8_t *memory, size_t size, uint8_t *scratch)
+{
+    size_t used = size < MEMORY_BYTES + 2 * PAGE ? size : MEMORY_BYTES + 2 * PAGE;
+    if (it->class.whole) {
+        memcpy(scratch, memory, WINDOW_BYTES);
+        memcpy(scratch + WINDOW_BYTES, memory + size - WINDOW_BYTES, WINDOW_BYTES);
+        used = MEMORY_BYTES;
+    } else {
+        memcpy(scratch, memory, used);
+    }
+    if (!it->class.canonical) nest_blur_nans(it, run, scratch);
+    return hash(scratch, used);
+}
+
+/* ---- calls ---- */
+
+static void grow(tw_instance *instance, uint32_t pages)
+{
+    tw_val argument = {.kind = TW_VAL_I32, .of.i32 = (int32_t)pages}, result;
+    tw_instance_call(instance, "grow", &argument, 1, &result, 1, NULL);
+}
+
+static void call(tw_instance *instance, const nest *it, uint32_t number_, int run, record *out)
+{
+    static const tw_val_kind kinds[] = {TW_VAL_I32, TW_VAL_I64, TW_VAL_F32, TW_VAL_F64};
+    tw_val args[64] = {0}, result = {0};
+    for (uint32_t p = 0; p < it->param_count; p++) {
+        args[p].kind = kinds[it->params[p]];
+        memcpy(&args[p].of, &it->param_numbers[p].value[run], 8);
+    }
+    char name[16];
+    snprintf(name, sizeof name, "n%u", number_);
+    out->error.message[0] = 0;
+    out->status = tw_instance_call(instance, name, args, it->param_count, &result, 1, &out->error);
+    out->result = out->status == TW_OK ? result.of.i64 : 0;
+}
+
+typedef struct comparison {
+    const nest *nests;
+    uint32_t count;
+    record *originals; /* [nest][step] */
+    nest_verdict *verdicts;
+    uint8_t *picture, *scratch;
+    nest_watch watch;
+    void *context;
+} comparison;
+
+static void differ(nest_verdict *verdict, const run_mode *mode, int step_, const record *a, const record *b)
+{
+    if (verdict->differs) return;
+    verdict->differs = true;
+    snprintf(verdict->text, sizeof verdict->text,
+             "%s, call %d: %s, result %" PRIx64 ", memory %016" PRIx64 "%s%s; original: %s, result %" PRIx64
+             ", memory %016" PRIx64 "%s%s",
+             mode->name, step_, tw_status_name(b->status), (uint64_t)b->result, b->memory, b->status ? ", " : "",
+             b->error.message, tw_status_name(a->status), (uint64_t)a->result, a->memory, a->status ? ", " : "",
+             a->error.message);
+}
+
+static bool same(const record *a, const record *b)
+{
+    return a->status == b->status && a->result == b->result && a->memory == b->memory &&
+           (a->status == TW_OK || (a->error.function == b->error.function && a->error.offset == b->error.offset &&
+                                   strcmp(a->error.message, b->error.message) == 0));
+}
+
+static void run_steps(comparison *c, uint32_t index, tw_instance *instance, const run_mode *mode)
+{
+    const nest *it = &c->nests[index];
+    nest_verdict *verdict = &c->verdicts[index];
+    for (int s = 0; s < STEPS && !verdict->skipped; s++) {
+        record now = {0}, *original = &c->originals[index * STEPS + (uint32_t)s];
+        size_t size;
+        if (steps[s].grow) grow(instance, steps[s].grow);
+        uint8_t *memory = harness_memory(instance, &size);
+        if (steps[s].fill) {
+            nest_fill(it, steps[s].run, c->picture);
+            set_memory(it, c->picture, memory, size);
+        }
+        if (c->watch) c->watch(c->context, it, mode->name, s);
+        call(instance, it, index, steps[s].run, &now);
+        now.memory = hash_memory(it, steps[s].run, memory, size, c->scratch);
+        if (mode->offload == TW_OFFLOAD_OFF) {
+            *original = now;
+            verdict->skipped = now.status == TW_TIMEOUT;
+            verdict->calls++;
+        } else if (!same(original, &now)) {
+            differ(verdict, mode, s, original, &now);
+            return;
+        }
+    }
+}
+
+static void run_nest(comparison *c, uint32_t index, tw_module *module, tw_kernel_cache *cache, const run_mode *mode)
+{
+    if (c->verdicts[index].skipped || c->verdicts[index].differs) return;
+    tw_spawn_options options = TW_SPAWN_OPTIONS_INIT;
+    options.tenant = 1;
+    options.kernel_cache = cache;
+    options.timeout_ns = (mode->offload == TW_OFFLOAD_OFF ? 2 : 30) * UINT64_C(1000000000);
+    tw_instance *instance;
+    tw_error error;
+    if (tw_instance_spawn(module, &options, &instance, &error) != TW_OK) {
+        fprintf(stderr, "nests: seed 0x%" PRIx64 " can't be spawned: %s\n", c->nests[index].seed, error.message);
+        exit(2);
+    }
+    run_steps(c, index, instance, mode);
+    report_totals totals;
+    if (mode->offload != TW_OFFLOAD_OFF && harness_report(instance, &totals)) {
+        c->verdicts[index].offloaded |= totals.dispatches > 0;
+        if (mode->threads == 1) memcpy(c->verdicts[index].refusals, totals.refusals, sizeof totals.refusals);
+    }
+    tw_instance_free(instance);
+}
+
+static void run_all(comparison *c, const run_mode *mode)
+{
+    tw_engine *engine = harness_engine(mode);
+    size_t size;
+    uint8_t *bytes = nests_module(c->nests, c->count, &size);
+    tw_module *module;
+    tw_error error;
+    if (tw_module_new(engine, bytes, size, &module, &error) != TW_OK) {
+        fprintf(stderr, "nests: the module of seed 0x%" PRIx64 " is refused: %s\n", c->nests[0].seed, error.message);
+        exit(2);
+    }
+    free(bytes);
+    tw_kernel_cache *cache = harness_cache(engine, NULL);
+    for (uint32_t i = 0; i < c->count; i++) run_nest(c, i, module, cache, mode);
+    tw_kernel_cache_free(cache);
+    tw_module_free(module);
+    tw_engine_free(engine);
+}
+
+void nests_compare(const nest *nests, uint32_t count, uint32_t threads, nest_watch watch, void *context,
+                   nest_verdict *verdicts)
+{
+    bool canonical = nests[0].class.canonical;
+    const run_mode modes[] = {{"original", TW_OFFLOAD_OFF, 1, canonical},
+                              {"kernels on 1 thread", TW_OFFLOAD_FORCE, 1, canonical},
+                              {"kernels on several threads", TW_OFFLOAD_FORCE, threads, canonical}};
+    comparison c = {nests,
+                    count,
+                    calloc(count * STEPS, sizeof(record)),
+                    verdicts,
+                    malloc(MEMORY_BYTES),
+                    malloc(MEMORY_BYTES + 2 * PAGE),
+                    watch,
+                    context};
+    if (!c.originals || !c.picture || !c.scratch) abort();
+    memset(verdicts, 0, count * sizeof *verdicts);
+    for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) run_all(&c, &modes[m]);
+    free(c.originals);
+    free(c.picture);
+    free(c.scratch);
+}

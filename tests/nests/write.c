@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "nest.h"
+
+/* Nest → instructions. A loop is written with its test at the top, at the bottom under a guard, or at the bottom alone; or
+ * unrolled, with a remainder loop that counts down, as clang does it. A pointer access has a local of its own, set before
+ * its innermost loop and advanced with the counter. */
+
+typedef struct writer {
+    const nest *it;
+    emit_func *func;
+    code *out;
+    uint32_t counter[MAX_LOOPS], old[MAX_LOOPS];
+    uint32_t pointer[MAX_ACCESSES];
+    uint32_t accumulator[MAX_ACCUMULATORS];
+    uint32_t word[MAX_WORDS];
+    int copy[MAX_LOOPS]; /* which copy of an unrolled body is being written */
+} writer;
+
+static void write_i32(writer *w, int32_t value)
+{
+    emit_const(w->out, T_I32, (uint64_t)(int64_t)value);
+}
+
+static void write_number(writer *w, const number *n)
+{
+    switch (n->kind) {
+    case NUMBER_CONST: emit_const(w->out, n->type, (uint64_t)n->value[0]); break;
+    case NUMBER_PARAM: emit_get(w->out, n->index); break;
+    case NUMBER_WORD:
+        if (w->it->words_hoisted) {
+            emit_get(w->out, w->word[n->index]);
+        } else {
+            write_i32(w, BLOCK_ADDRESS);
+            emit_memory(w->out, 0x28, 2, 4 * n->index);
+        }
+        break;
+    }
+}
+
+/* The counter as i32, in the copy of the body that is being written. */
+static void write_counter(writer *w, int loop_, wtype as)
+{
+    bool wide = w->it->loops[loop_].wide;
+    emit_get(w->out, w->counter[loop_]);
+    if (wide && as == T_I32) emit_op(w->out, 0xA7);
+    if (!wide && as == T_I64) emit_op(w->out, 0xAC);
+    if (!w->copy[loop_]) return;
+    emit_const(w->out, as, (uint64_t)w->copy[loop_]);
+    emit_op(w->out, as == T_I32 ? (w->copy[loop_] & 1 ? 0x72 : 0x6A) : 0x7C); /* i | 1 is i + 1 there */
+}
+
+static bool is_zero(const number *n)
+{
+    for (int r = 0; r < RUNS; r++)
+        if (n->value[r]) return false;
+    return n->kind == NUMBER_CONST;
+}
+
+/* Multiplies the i32 on the stack. */
+static void write_times(writer *w, const number *n)
+{
+    int64_t value = n->value[0];
+    if (n->kind == NUMBER_CONST && value > 0 && (value & (value - 1)) == 0) {
+        if (value == 1) return;
+        write_i32(w, __builtin_ctzll((uint64_t)value));
+        emit_op(w->out, 0x74);
+    } else {
+        write_number(w, n);
+        emit_op(w->out, 0x6C);
+    }
+}
+
+/* ---- addresses ---- */
+
+static bool advances(const nest *it, const nest_access *x)
+{
+    if (x->loop == NONE || x->form != ADDRESS_POINTER) return false;
+    int depth = it->loops[x->loop].depth;
+    return x->uses[depth] && !is_zero(&it->arrays[x->array].coef[depth]);
+}
+
+/* base + displacement + the sum over the loops around. */
+static void write_sum(writer *w, const nest_access *x)
+{
+    const array *a = &w->it->arrays[x->array];
+    write_number(w, &a->base);
+    for (int l = x->loop; l != NONE; l = w->it->loops[l].parent) {
+        int depth = w->it->loops[l].depth;
+        if (!x->uses[depth] || is_zero(&a->coef[depth])) continue;
+        write_counter(w, l, T_I32);
+        if (x->shift[depth]) {
+            write_i32(w, x->shift[depth]);
+            emit_op(w->out, 0x6A);
+        }
+        write_times(w, &a->coef[depth]);
+        emit_op(w->out, 0x6A);
+    }
+    if (!x->displacement) return;
+    write_i32(w, x->displacement);
+    emit_op(w->out, 0x6A);
+}
+
+/* Puts the address on the stack; returns what else belongs into the instruction's offset. */
+static uint32_t write_address(writer *w, int access_)
+{
+    const nest_access *x = &w->it->accesses[access_];
+    if (!advances(w->it, x)) {
+        write_sum(w, x);
+        return x->offset;
+    }
+    emit_get(w->out, w->pointer[access_]);
+    int copy = w->copy[x->loop];
+    if (!copy) return x->offset;
+    const number *coef = &w->it->arrays[x->array].coef[w->it->loops[x->loop].depth];
+    if (coef->kind == NUMBER_CONST && coef->value[0] > 0) return x->offset + (uint32_t)(copy * coef->value[0]);
+    write_number(w, coef);
+    write_i32(w, copy);
+    emit_op(w->out, 0x6C);
+    emit_op(w->out, 0x6A);
+    return x->offset;
+}
+
+static void write_pointers(writer *w, int loop_)
+{
+    for (int i = 0; i < w->it->access_count; i++) {
+        if (w->it->accesses[i].loop != loop_ || !advances(w->it, &w->it->accesses[i])) continue;
+        write_sum(w, &w->it->accesses[i]);
+        emit_set(w->out, w->pointer[i]);
+    }
+}
+
+/* counter += steps * step, and every pointer with it. */
+static void write_advance(writer *w, int loop_, int32_t steps)
+{
+    const loop *l = &w->it->loops[loop_];
+    for (int i = 0; i < w->it->access_count; i++) {
+        const nest_access *x = &w->it->accesses[i];
+        if (x->loop != loop_ || !advances(w->it, x)) continue;
+        const number *coef = &w->it->arrays[x->array].coef[l->depth];
+        emit_get(w->out, w->pointer[i]);
+        if (coef->kind == NUMBER_CONST && l->step.kind == NUMBER_CONST) {
+            write_i32(w, (int32_t)(coef->value[0] * l->step.value[0] * steps));
+        } else {
+            write_number(w, &l->step);
+            if (l->wide) emit_op(w->out, 0xA7);
+            write_times(w, coef);
+            write_i32(w, steps);
+            emit_op(w->out, 0x6C);
+        }
+        emit_op(w->out, 0x6A);
+        emit_set(w->out, w->pointer[i]);
+    }
+    emit_get(w->out, w->counter[loop_]);
+    if (l->test_old) emit_tee(w->out, w->old[loop_]);
+    write_number(w, &l->step);
+    if (steps != 1) {
+        emit_const(w->out, l->wide ? T_I64 : T_I32, (uint64_t)(int64_t)steps);
+        emit_op(w->out, l->wide ? 0x7E : 0x6C);
+    }
+    emit_op(w->out, l->wide ? 0x7C : 0x6A);
+    emit_set(w->out, w->counter[loop_]);
+}
+
+/* ---- expressions and statements ---- */
+
+static uint32_t natural_align(const nest_access *x)
+{
+    return (uint32_t)__builtin_ctz(x->width);
+}
+
+static void write_expr(writer *w, int index)
+{
+    const expr *e = &w->it->exprs[index];
+    switch (e->kind) {
+    case EXPR_NUMBER: write_number(w, &e->number); break;
+    case EXPR_COUNTER: write_counter(w, e->index, e->type); break;
+    case EXPR_ACCUMULATOR: emit_get(w->out, w->accumulator[e->index]); break;
+    case EXPR_LOAD: {
+        uint32_t offset = write_address(w, e->index);
+        emit_memory(w->out, w->it->accesses[e->index].op, natural_align(&w->it->accesses[e->index]), offset);
+        break;
+    }
+    case EXPR_OP:
+        for (int i = 0; i < e->index; i++) write_expr(w, e->args[i]);
+        emit_op(w->out, e->op);
+        break;
+    }
+}
+
+static void write_statement(writer *w, int index)
+{
+    const statement *s = &w->it->statements[index];
+    if (w->it->dropped >> index & 1) return;
+    if (s->guard != NONE) {
+        write_expr(w, s->guard);
+        emit_if(w->out);
+    }
+    switch (s->kind) {
+    case STATEMENT_STORE: {
+        uint32_t offset = write_address(w, s->target);
+        write_expr(w, s->value);
+        emit_memory(w->out, w->it->accesses[s->target].op, natural_align(&w->it->accesses[s->target]), offset);
+        break;
+    }
+    case STATEMENT_SET:
+        write_expr(w, s->value);
+        emit_set(w->out, w->accumulator[s->target]);
+        break;
+    case STATEMENT_UNREACHABLE: emit_op(w->out, 0x00); break;
+    }
+    if (s->guard != NONE) emit_end(w->out);
+}
+
+/* ---- loops ---- */
+
+static void write_loop(writer *w, int index);
+
+/* breaks: how many blocks out the loop's exit is; only loops that have a break ask. */
+static void write_body(writer *w, const body *b, const loop *l, uint32_t breaks)
+{
+    for (int i = 0; i < b->count; i++) {
+        if (b->items[i].kind == ITEM_LOOP)
+            write_loop(w, b->items[i].index);
+        else
+            write_statement(w, b->items[i].index);
+    }
+    if (!l || l->break_load == NONE) return;
+    uint32_t offset = write_address(w, l->break_load);
+    emit_memory(w->out, w->it->accesses[l->break_load].op, 0, offset);
+    emit_op(w->out, 0x45);
+    emit_br_if(w->out, breaks);
+}
+
+static void write_bound(writer *w, const loop *l)
+{
+    write_number(w, &l->bound);
+    if (l->bound_outer == NONE) return;
+    write_counter(w, l->bound_outer, l->wide ? T_I64 : T_I32);
+    emit_op(w->out, l->wide ? 0x7C : 0x6A);
+}
+
+/* Opcodes of i32; those of i64 lie 11 above. Negated and swapped forms mean the same. */
+static const uint8_t compare_ops[COMPARES] = {0x47, 0x48, 0x49, 0x4C, 0x4D, 0x4A, 0x4B, 0x4E, 0x4F, 0x46};
+static const compare negations[COMPARES] = {EQ, GE_S, GE_U, GT_S, GT_U, LE_S, LE_U, LT_S, LT_U, NE};
+static const compare swaps[COMPARES] = {NE, GT_S, GT_U, GE_S, GE_U, LT_S, LT_U, LE_S, LE_U, EQ};
+
+/* 1 while the loop goes on; with `leaves` 1 when it ends. */
+static void write_test(writer *w, const loop *l, uint32_t local, bool leaves)
+{
+    compare op = l->negated ? negations[l->compare] : l->compare;
+    if (l->swapped) op = swaps[op];
+    if (l->swapped) write_bound(w, l);
+    emit_get(w->out, local);
+    if (!l->swapped) write_bound(w, l);
+    emit_op(w->out, compare_ops[op] + (l->wide ? 11u : 0u));
+    if (l->negated != leaves) emit_op(w->out, 0x45);
+}
+
+static void write_top_tested(writer *w, int index, const loop *l)
+{
+    emit_block(w->out);
+    emit_loop(w->out);
+    write_test(w, l, w->counter[index], true);
+    emit_br_if(w->out, 1);
+    write_body(w, &l->body, l, 1);
+    write_advance(w, index, 1);
+    emit_br(w->out, 0);
+    emit_end(w->out);
+    emit_end(w->out);
+}
+
+static void write_bottom_tested(writer *w, int index, const loop *l)
+{
+    emit_block(w->out);
+    if (l->place == TEST_GUARDED) {
+        write_test(w, l, w->counter[index], true);
+        emit_br_if(w->out, 0);
+    }
+    emit_loop(w->out);
+    write_body(w, &l->body, l, 1);
+    write_advance(w, index, 1);
+    write_test(w, l, l->test_old ? w->old[index] : w->counter[index], false);
+    emit_br_if(w->out, 0);
+    emit_end(w->out);
+    emit_end(w->out);
+}
+
+/* for (i = 0; i < n; i++): n / U times U copies, then n % U single ones. */
+static void write_unrolled(writer *w, int index, const loop *l)
+{
+    uint32_t bound = emit_local(w->func, T_I32), left = emit_local(w->func, T_I32);
+    emit_block(w->out);
+    write_bound(w, l);
+    emit_tee(w->out, bound);
+    write_i32(w, 1);
+    emit_op(w->out, 0x48); /* n < 1 */
+    emit_br_if(w->out, 0);
+    emit_get(w->out, bound);
+    write_i32(w, l->unroll);
+    emit_op(w->out, 0x4F);
+    emit_if(w->out);
+    emit_get(w->out, bound);
+    write_i32(w, 0x7FFFFFFF & -l->unroll);
+    emit_op(w->out, 0x71);
+    emit_set(w->out, left);
+    emit_loop(w->out);
+    for (w->copy[index] = 0; w->copy[index] < l->unroll; w->copy[index]++) write_body(w, &l->body, l, 2);
+    w->copy[index] = 0;
+    write_advance(w, index, l->unroll);
+    emit_get(w->out, w->counter[index]);
+    emit_get(w->out, left);
+    emit_op(w->out, 0x47);
+    emit_br_if(w->out, 0);
+    emit_end(w->out);
+    emit_end(w->out);
+    emit_get(w->out, bound);
+    write_i32(w, l->unroll - 1);
+    emit_op(w->out, 0x71);
+    emit_tee(w->out, left);
+    emit_if(w->out);
+    emit_loop(w->out);
+    write_body(w, &l->body, l, 2);
+    write_advance(w, index, 1);
+    emit_get(w->out, left);
+    write_i32(w, -1);
+    emit_op(w->out, 0x6A);
+    emit_tee(w->out, left);
+    emit_br_if(w->out, 0);
+    emit_end(w->out);
+    emit_end(w->out);
+    emit_end(w->out);
+}
+
+static void write_loop(writer *w, int index)
+{
+    const loop *l = &w->it->loops[index];
+    write_number(w, &l->start);
+    if (l->start_outer != NONE) {
+        write_counter(w, l->start_outer, l->wide ? T_I64 : T_I32);
+        emit_op(w->out, l->wide ? 0x7C : 0x6A);
+    }
+    emit_set(w->out, w->counter[index]);
+    write_pointers(w, index);
+    if (l->unroll > 1)
+        write_unrolled(w, index, l);
+    else if (l->place == TEST_TOP)
+        write_top_tested(w, index, l);
+    else
+        write_bottom_tested(w, index, l);
+}
+
+/* ---- the function ---- */
+
+static void declare_locals(writer *w)
+{
+    for (int l = 0; l < w->it->loop_count; l++) {
+        wtype type = w->it->loops[l].wide ? T_I64 : T_I32;
+        w->counter[l] = emit_local(w->func, type);
+        w->old[l] = emit_local(w->func, type);
+    }
+    for (int a = 0; a < w->it->access_count; a++) w->pointer[a] = emit_local(w->func, T_I32);
+    for (int a = 0; a < w->it->accumulator_count; a++) w->accumulator[a] = emit_local(w->func, w->it->accumulators[a]);
+    for (uint32_t i = 0; i < w->it->word_count; i++) w->word[i] = emit_local(w->func, T_I32);
+}
+
+static void hoist_words(writer *w)
+{
+    for (uint32_t i = 0; w->it->words_hoisted && i < w->it->word_count; i++) {
+        write_i32(w, BLOCK_ADDRESS);
+        emit_memory(w->out, 0x28, 2, 4 * i);
+        emit_set(w->out, w->word[i]);
+    }
+}
+
+/* result = result * 31 + value */
+static void mix(writer *w)
+{
+    emit_op(w->out, 0x7C);
+    emit_const(w->out, T_I64, 31);
+    emit_op(w->out, 0x7E);
+}
+
+/* Counters and sums as the loops left them, in one number. */
+static void write_result(writer *w)
+{
+    static const unsigned to_i64[] = {0xAC, 0, 0xFC04, 0xFC06};
+    emit_const(w->out, T_I64, 1);
+    if (!w->it->gives_result) return;
+    for (int l = 0; l < w->it->loop_count; l++) {
+        emit_get(w->out, w->counter[l]);
+        if (!w->it->loops[l].wide) emit_op(w->out, 0xAC);
+        mix(w);
+    }
+    for (int a = 0; a < w->it->accumulator_count; a++) {
+        emit_get(w->out, w->accumulator[a]);
+        if (w->it->accumulators[a] != T_I64) emit_op(w->out, to_i64[w->it->accumulators[a]]);
+        mix(w);
+    }
+}
+
+void nest_write(const nest *it, emit_func *out)
+{
+    *out = (emit_func){.param_count = it->param_count};
+    memcpy(out->params, it->params, sizeof out->params);
+    writer w = {.it = it, .func = out, .out = &out->body};
+    declare_locals(&w);
+    hoist_words(&w);
+    write_body(&w, &it->body, NULL, 0);
+    write_result(&w);
+}
