@@ -40,6 +40,7 @@ typedef uint64_t tw_tenant_id;
 /* ---- values ---- */
 
 typedef enum tw_val_kind { TW_VAL_I32, TW_VAL_I64, TW_VAL_F32, TW_VAL_F64, TW_VAL_V128, TW_VAL_FUNCREF } tw_val_kind;
+/* A funcref: null goes in, and what comes out only says in of.i64 whether it was null (0) or not (1). */
 typedef struct tw_val {
     tw_val_kind kind;
     union { int32_t i32; int64_t i64; float f32; double f64; uint8_t v128[16]; } of;
@@ -136,7 +137,7 @@ typedef tw_status (*tw_host_func)(void *context, tw_host_call *call, const tw_va
 
 typedef struct tw_import_func {
     const char *module, *name;
-    const tw_val_kind *params;  size_t param_count;  /* v128 and funcref can't cross */
+    const tw_val_kind *params;  size_t param_count;  /* funcref can't cross */
     const tw_val_kind *results; size_t result_count;
     tw_host_func call;
     void *context;

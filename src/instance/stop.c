@@ -3,32 +3,36 @@
 
 #include "os/clock.h"
 
-#define AGAIN_NS 1000000u /* until the pages are taken away again */
+#define AGAIN_NS 1000000u /* until the pages are looked at again */
+#define SOON_NS 50000u    /* when host code keeps opening them: a loop of fills is in guest code for short moments only */
 
 /* Lock order: watch, stopper, slot. So an alarm is armed and disarmed outside the stopper's lock. */
 
-static void close_slots(tw_stopper *stopper)
+static bool close_slots(tw_stopper *stopper)
 {
-    for (uint32_t i = 0; i < stopper->slot_count; i++) tw_slot_close(stopper->slots[i], stopper->generations[i]);
+    bool again = false;
+    for (uint32_t i = 0; i < stopper->slot_count; i++)
+        again |= tw_slot_close(stopper->slots[i], stopper->generations[i]) == TW_SLOT_AGAIN;
+    return again;
 }
 
-/* Under the lock, while a run goes on. */
-static void stop(tw_stopper *stopper, tw_stop reason)
+/* Under the lock, while a run goes on. When to look again. */
+static uint64_t stop(tw_stopper *stopper, tw_stop reason)
 {
     if (reason > atomic_load(&stopper->reason)) atomic_store(&stopper->reason, reason);
-    if (!stopper->in_kernel) close_slots(stopper);
+    bool again = !stopper->in_kernel && close_slots(stopper);
     tw_waker_wake(&stopper->waker);
+    return tw_clock_after(again ? SOON_NS : AGAIN_NS);
 }
 
-/* The deadline, and from then on every millisecond until the run ends. */
+/* The deadline, and from then on again and again until the run ends. */
 static uint64_t ring(void *context)
 {
     tw_stopper *stopper = context;
     pthread_mutex_lock(&stopper->lock);
-    bool running = stopper->running;
-    if (running) stop(stopper, TW_STOP_TIMEOUT);
+    uint64_t again = stopper->running ? stop(stopper, TW_STOP_TIMEOUT) : TW_NEVER;
     pthread_mutex_unlock(&stopper->lock);
-    return running ? tw_clock_after(AGAIN_NS) : TW_NEVER;
+    return again;
 }
 
 void tw_stopper_init(tw_stopper *stopper, tw_watch *watch)
@@ -116,6 +120,6 @@ tw_status tw_stop_terminate(tw_stopper *stopper, tw_error *error)
     if (!before && running) stop(stopper, TW_STOP_TERMINATED);
     pthread_mutex_unlock(&stopper->lock);
     if (before) return tw_fail(error, TW_TERMINATED, "the instance has been terminated already");
-    if (running) return tw_watch_arm(stopper->watch, &stopper->alarm, tw_clock_after(AGAIN_NS), error);
+    if (running) return tw_watch_arm(stopper->watch, &stopper->alarm, tw_clock_after(SOON_NS), error);
     return TW_OK;
 }

@@ -6,7 +6,7 @@
  *
  *   guest code        its memory's pages go away; the next access traps (memory/slot.h). Every loop makes one: the
  *                     rewrite sees to that
- *   host code         its faults are served, after which the pages go away again, every millisecond until the call ends
+ *   host code         its faults are served, after which the pages go away again, again and again until the call ends
  *   asleep            woken (os/wake.h)
  *   a kernel          sees the reason, which is also the flag that it polls; the pages go when it has returned
  *

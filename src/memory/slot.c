@@ -11,7 +11,9 @@
 #define FULL_GUARD ((size_t)32 << 20)
 #define SMALL_RESERVED ((size_t)256 << 20)
 #define SMALL_GUARD ((size_t)64 << 10)
-#define SERVE_BYTES ((size_t)64 << 10) /* opened by one served fault */
+#define PROBE_BYTES ((size_t)64 << 10) /* probes of the rewrite lie in the first bytes: */
+#define PROBE_SERVE ((size_t)4 << 10)  /* so one served fault opens little there, that the next probe finds it closed, */
+#define SERVE_BYTES ((size_t)1 << 20)  /* and much elsewhere, that a long copy is over soon */
 #define CLEAR_BYTES ((size_t)64 << 10) /* up to here memset is cheaper than madvise */
 #define MAX_FREE 64                    /* slots kept for reuse */
 
@@ -50,9 +52,11 @@ static tw_fault_verdict on_fault(void *context, const tw_fault *fault)
     tw_slot *slot = context;
     size_t size = atomic_load(&slot->size), at = (size_t)(fault->address - slot->base);
     if (at >= size || fault->in_guest) return TW_FAULT_PASS;
-    size_t start = at & ~(SERVE_BYTES - 1), bytes = size - start < SERVE_BYTES ? size - start : SERVE_BYTES;
+    size_t unit = at < PROBE_BYTES ? PROBE_SERVE : SERVE_BYTES, start = at & ~(unit - 1), end = start + unit;
+    if (start < PROBE_BYTES && unit == SERVE_BYTES) start = PROBE_BYTES;
+    if (end > size) end = size;
     atomic_store(&slot->served, true);
-    return mprotect(slot->base + start, bytes, PROT_READ | PROT_WRITE) ? TW_FAULT_PASS : TW_FAULT_SERVED;
+    return mprotect(slot->base + start, end - start, PROT_READ | PROT_WRITE) ? TW_FAULT_PASS : TW_FAULT_SERVED;
 }
 
 static void destroy(tw_slot *slot)
@@ -187,16 +191,14 @@ void tw_slot_leave(tw_slot *slot)
     pthread_mutex_unlock(&slot->lock);
 }
 
-bool tw_slot_close(tw_slot *slot, uint64_t generation)
+tw_slot_closing tw_slot_close(tw_slot *slot, uint64_t generation)
 {
     pthread_mutex_lock(&slot->lock);
     bool ours = slot->generation == generation && slot->running;
-    if (ours && (!slot->closed || atomic_load(&slot->served))) {
-        atomic_store(&slot->served, false);
-        slot->closed = protect(slot, PROT_NONE) || slot->closed;
-    }
+    bool served = ours && atomic_exchange(&slot->served, false);
+    if (ours && (!slot->closed || served)) slot->closed = protect(slot, PROT_NONE) || slot->closed;
     pthread_mutex_unlock(&slot->lock);
-    return ours;
+    return !ours ? TW_SLOT_IDLE : served ? TW_SLOT_AGAIN : TW_SLOT_CLOSED;
 }
 
 void tw_slot_trim(void)

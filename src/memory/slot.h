@@ -60,9 +60,13 @@ bool tw_slot_grow(tw_slot *slot, size_t new_size);
 /* Guest code is about to run, or has returned. Leave opens what close closed. Owner's thread. */
 void tw_slot_enter(tw_slot *slot);
 void tw_slot_leave(tw_slot *slot);
-/* Takes the pages away if `generation` still owns the slot and runs; again if a fault was served meanwhile. True while
- * there is something to stop. Any thread. */
-bool tw_slot_close(tw_slot *slot, uint64_t generation);
+/* Takes the pages away if `generation` still owns the slot and runs; again if a fault was served meanwhile. Any thread. */
+typedef enum tw_slot_closing {
+    TW_SLOT_IDLE,   /* nothing to stop */
+    TW_SLOT_CLOSED,
+    TW_SLOT_AGAIN,  /* closed, and host code had opened some of it since the last time */
+} tw_slot_closing;
+tw_slot_closing tw_slot_close(tw_slot *slot, uint64_t generation);
 
 /* Slots kept for reuse, freed. For tests and for the end of an engine. */
 void tw_slot_trim(void);

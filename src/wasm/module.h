@@ -134,7 +134,7 @@ tw_status tw_wasm_decode(tw_span bytes, const tw_wasm_limits *limits, tw_wasm *o
 void tw_wasm_free(tw_wasm *module);
 
 /* Walks every instruction of every body: opcodes known and switched on, immediates well-formed and in range,
- * nesting and locals within limits, no call_ref, no v128 where the engine can't take it. Not a type check:
+ * nesting and locals within limits, no call_ref. Not a type check:
  * the engine validates. After this and the engine's validation tw_wasm_next never fails on the module. */
 tw_status tw_wasm_check_bodies(const tw_wasm *module, const tw_wasm_limits *limits, tw_error *error);
 

@@ -35,7 +35,8 @@ ROOMS = {
     "host": "engine device memory os",
     "tenant": "os",
     "snapshot": "os",
-    "instance": "engine host dispatch snapshot tenant memory os",
+    # puts a module's way together, from bytes to calls
+    "instance": "engine host dispatch snapshot tenant rewrite region wasm kcache compile device memory os",
     # implements the public API: everything below
     "api": "instance host tenant snapshot dispatch compile kcache device engine memory rewrite region analysis lift "
            "ir wasm json os",

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_shapes NAME: every guest of shapes.def is ended by its time limit and by tw_instance_terminate, soon, with the
+ * right status, and the instance and the process are well afterwards. Without NAME prints the names. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tensorwasm/tensorwasm.h"
+
+#define LIMIT_MS 100
+#define SOON_MS 400 /* after the request, on a machine that does other things, too */
+#define WELL " (func (export \"ok\") (result i32) (i32.const 42))"
+
+static const struct { const char *name, *why, *text; } shapes[] = {
+#define SHAPE(name, why, text) {#name, why, "(module " text WELL ")"},
+#include "shapes.def"
+#undef SHAPE
+};
+
+static tw_error error;
+
+static void check(int good, const char *what)
+{
+    if (good) return;
+    fprintf(stderr, "FAILED: %s: %s\n", what, error.message);
+    exit(1);
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static tw_status call_f(tw_instance *instance, tw_module *module)
+{
+    size_t results;
+    tw_val value;
+    check(tw_module_func_type(module, "f", NULL, NULL, NULL, &results, &error) == TW_OK, "type of f");
+    return tw_instance_call(instance, "f", NULL, 0, &value, results, &error);
+}
+
+static void check_well(tw_instance *instance)
+{
+    tw_val value;
+    check(tw_instance_call(instance, "ok", NULL, 0, &value, 1, &error) == TW_OK && value.of.i32 == 42, "well afterwards");
+}
+
+static tw_instance *spawn(tw_module *module, uint64_t timeout_ns)
+{
+    tw_spawn_options options = TW_SPAWN_OPTIONS_INIT;
+    tw_instance *instance;
+    options.timeout_ns = timeout_ns;
+    options.max_memory = 128 << 20;
+    check(tw_instance_spawn(module, &options, &instance, &error) == TW_OK, "spawn");
+    return instance;
+}
+
+static void ends_at_its_time_limit(tw_module *module)
+{
+    tw_instance *instance = spawn(module, LIMIT_MS * 1000000ull);
+    for (int i = 0; i < 3; i++) {
+        double start = now_ms();
+        tw_status status = call_f(instance, module);
+        double took = now_ms() - start;
+        check(status == TW_TIMEOUT, "status of the time limit");
+        check(took >= LIMIT_MS && took < LIMIT_MS + SOON_MS, "ends at the limit, neither before nor long after");
+        check_well(instance);
+    }
+    tw_instance_free(instance);
+}
+
+static double requested;
+static void *terminate(void *instance)
+{
+    usleep(50000);
+    requested = now_ms();
+    check(tw_instance_terminate(instance, &error) == TW_OK, "terminate");
+    return NULL;
+}
+
+static void ends_when_terminated(tw_module *module)
+{
+    tw_instance *instance = spawn(module, 0);
+    pthread_t thread;
+    pthread_create(&thread, NULL, terminate, instance);
+    tw_status status = call_f(instance, module);
+    double took = now_ms() - requested;
+    pthread_join(thread, NULL);
+    check(status == TW_TERMINATED, "status of a termination");
+    check(took < SOON_MS, "ends soon after the request");
+    check(call_f(instance, module) == TW_TERMINATED, "no call after a termination");
+    check(tw_instance_terminate(instance, &error) == TW_TERMINATED, "terminate twice");
+    tw_instance_free(instance);
+    instance = spawn(module, 0);
+    check_well(instance);
+    tw_instance_free(instance);
+}
+
+int main(int argc, char **argv)
+{
+    size_t at = 0;
+    for (; at < sizeof shapes / sizeof *shapes; at++) {
+        if (argc < 2) puts(shapes[at].name);
+        else if (!strcmp(argv[1], shapes[at].name)) break;
+    }
+    if (argc < 2) return 0;
+    if (at == sizeof shapes / sizeof *shapes) return fprintf(stderr, "no such shape\n"), 2;
+    printf("%s: %s\n", shapes[at].name, shapes[at].why);
+    alarm(10);
+    tw_engine *engine;
+    tw_module *module;
+    check(tw_engine_new(NULL, &engine, &error) == TW_OK, "engine");
+    check(tw_module_new(engine, (const uint8_t *)shapes[at].text, strlen(shapes[at].text), &module, &error) == TW_OK, "module");
+    ends_at_its_time_limit(module);
+    ends_when_terminated(module);
+    tw_module_free(module);
+    tw_engine_free(engine);
+    return 0;
+}
