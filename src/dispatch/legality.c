@@ -9,6 +9,9 @@
  * where A_l ≠ B_l there is a second question, with A_l·i - B_l·i' and both in range, which forgets that they differ: a conflict
  * must pass both. The order of the two doesn't matter: either is a dependence.
  *
+ * The loop is free over f loops around it when the same holds with their counters not equal but n for a and n' for b:
+ * A·n - B·n' for each of them.
+ *
  * The usual way is a table of subscript tests by shape (ZIV, SIV, GCD, Banerjee). Here all is numbers, so one exact
  * search with a budget does for all shapes; a step is a few dozen nanoseconds, a nest like gemm takes some dozens. */
 #include "dispatch/legality.h"
@@ -122,9 +125,16 @@ static void add_term(tw_overlap *overlap, __int128 coef, int64_t low, int64_t hi
     overlap->terms[overlap->count++] = (tw_overlap_term){coef, low, high, nonzero};
 }
 
-/* What both questions have in common. depth: of the loop in question, around both. */
-static tw_overlap difference(const legality *l, const place *a, const place *b, uint32_t depth)
+/* The question: a loop around both accesses, and over how many loops around it. */
+typedef struct question {
+    uint32_t loop, depth, over;
+    int64_t last; /* the loop's highest counter, at least 1 */
+} question;
+
+/* What both forms have in common. */
+static tw_overlap difference(const legality *l, const place *a, const place *b, const question *q)
 {
+    uint32_t equal = q->depth - q->over, depth = q->depth;
     const int64_t *A = a->numbers->stride, *B = b->numbers->stride;
     tw_overlap overlap = {.start = (__int128)a->numbers->base - b->numbers->base};
     int64_t width_a = a->access->width, width_b = b->access->width;
@@ -132,9 +142,11 @@ static tw_overlap difference(const legality *l, const place *a, const place *b, 
     width_a = width_b = 1;
 #endif
     overlap.least = 1 - width_a, overlap.most = width_b - 1;
-    for (uint32_t d = 0; d < depth; d++) add_term(&overlap, (__int128)A[d] - B[d], 0, last_counter(l, a->chain[d]), false);
-    for (uint32_t d = depth + 1; d < a->depth; d++) add_term(&overlap, A[d], 0, last_counter(l, a->chain[d]), false);
-    for (uint32_t d = depth + 1; d < b->depth; d++) add_term(&overlap, -(__int128)B[d], 0, last_counter(l, b->chain[d]), false);
+    for (uint32_t d = 0; d < equal; d++) add_term(&overlap, (__int128)A[d] - B[d], 0, last_counter(l, a->chain[d]), false);
+    for (uint32_t d = equal; d < a->depth; d++)
+        if (d != depth) add_term(&overlap, A[d], 0, last_counter(l, a->chain[d]), false);
+    for (uint32_t d = equal; d < b->depth; d++)
+        if (d != depth) add_term(&overlap, -(__int128)B[d], 0, last_counter(l, b->chain[d]), false);
     return overlap;
 }
 
@@ -146,15 +158,14 @@ static bool possible(legality *l, tw_overlap *overlap)
     return answer;
 }
 
-/* last: the highest counter of the loop at `depth`, at least 1. */
-static bool conflict(legality *l, const place *a, const place *b, uint32_t depth, int64_t last)
+static bool conflict(legality *l, const place *a, const place *b, const question *q)
 {
     if (!footprints_meet(a, b)) return false;
-    int64_t A = a->numbers->stride[depth], B = b->numbers->stride[depth], least = -last;
+    int64_t A = a->numbers->stride[q->depth], B = b->numbers->stride[q->depth], last = q->last, least = -last;
 #ifdef TW_PLANT_DROP_DEPENDENCE
     least = 0;
 #endif
-    tw_overlap apart = difference(l, a, b, depth), within = apart;
+    tw_overlap apart = difference(l, a, b, q), within = apart;
     add_term(&apart, (__int128)A - B, 0, last, false);
     add_term(&apart, B, least, last, true);
     if (!possible(l, &apart)) return false;
@@ -203,28 +214,55 @@ static bool carries_scalar(const legality *l, uint32_t loop)
     return false;
 }
 
-static bool is_parallel(legality *l, uint32_t loop)
+/* The first pair of accesses in the loop that conflicts; false when none does. */
+static bool find_conflict(legality *l, const question *q, const place **first, const place **second)
 {
-    const tw_model_loop *it = &l->model->loops[loop];
-    char text[32];
-    if (it->is_if) return true;
-    if (carries_scalar(l, loop)) {
-        refuse(l->out, TW_REFUSAL_CARRIED, "loop %s: each iteration needs a scalar that the one before computed", name_place(it->place, text));
-        return false;
-    }
-    int64_t last = last_counter(l, loop), used = last > 0 ? last : 1; /* one trip: as if there were two, so that facts don't flicker */
     for (uint32_t x = 0; x < l->model->access_count; x++) {
         const place *a = &l->places[x];
-        if (!a->access->is_store || !is_inside(a, loop, it->depth)) continue;
+        if (!a->access->is_store || !is_inside(a, q->loop, q->depth)) continue;
         for (uint32_t y = 0; y < l->model->access_count; y++) {
             const place *b = &l->places[y];
-            if (!is_inside(b, loop, it->depth) || (b->access->is_store && y < x)) continue;
-            if (!conflict(l, a, b, it->depth, used)) continue;
-            refuse_pair(l, a, b, loop, it->depth);
-            return false;
+            if (!is_inside(b, q->loop, q->depth) || (b->access->is_store && y < x)) continue;
+            if (conflict(l, a, b, q)) return *first = a, *second = b, true;
         }
     }
-    return true;
+    return false;
+}
+
+/* One trip counts as two, so that facts don't flicker with the size. */
+static question ask(const legality *l, uint32_t loop)
+{
+    int64_t last = last_counter(l, loop);
+    return (question){.loop = loop, .depth = l->model->loops[loop].depth, .last = last > 0 ? last : 1};
+}
+
+static bool is_parallel(legality *l, uint32_t loop)
+{
+    char text[32];
+    if (l->model->loops[loop].is_if) return true;
+    if (carries_scalar(l, loop)) {
+        refuse(l->out, TW_REFUSAL_CARRIED, "loop %s: each iteration needs a scalar that the one before computed",
+               name_place(l->model->loops[loop].place, text));
+        return false;
+    }
+    question q = ask(l, loop);
+    const place *a, *b;
+    if (!find_conflict(l, &q, &a, &b)) return true;
+    refuse_pair(l, a, b, loop, q.depth);
+    return false;
+}
+
+/* Over how many loops around it. A scalar that one of those hands on ties its iterations together. */
+static uint8_t freedom(legality *l, uint32_t loop)
+{
+    if (l->model->loops[loop].is_if) return 0;
+    question q = ask(l, loop);
+    const place *a, *b;
+    for (uint32_t around = l->model->loops[loop].parent; around != TW_NONE; around = l->model->loops[around].parent) {
+        q.over++;
+        if (carries_scalar(l, around) || find_conflict(l, &q, &a, &b)) return (uint8_t)(q.over - 1);
+    }
+    return (uint8_t)q.over;
 }
 
 /* A region with loops none of which is parallel stays where it is; the outermost loop's reason is the one to tell. */
@@ -234,6 +272,7 @@ static void find_parallel(legality *l)
     tw_legality first = *l->out;
     for (uint32_t loop = 0; loop < l->model->loop_count; loop++) {
         l->facts->parallel[loop] = is_parallel(l, loop);
+        if (l->facts->parallel[loop]) l->facts->free[loop] = freedom(l, loop);
         any |= l->facts->parallel[loop] && !l->model->loops[loop].is_if && l->numbers->loops[loop].most > 0;
     }
     if (any) *l->out = first;
@@ -305,6 +344,7 @@ bool tw_facts_imply(const tw_model *model, const tw_facts *strong, const tw_fact
     if (strong->canonical_nan != weak->canonical_nan || strong->checked != weak->checked) return false;
     for (uint32_t l = 0; l < model->loop_count; l++) {
         if (weak->parallel[l] && !strong->parallel[l]) return false;
+        if (weak->free[l] > strong->free[l]) return false;
         if (weak->dead[l] && !strong->dead[l]) return false;
         if (!weak->varying[l] && strong->varying[l]) return false;
     }

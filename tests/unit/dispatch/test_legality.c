@@ -108,7 +108,8 @@ static bool around(const nest *n, uint32_t loop, uint32_t x)
     return n->loops[loop].depth < depth && chain[n->loops[loop].depth] == loop;
 }
 
-static bool really_conflicts(const nest *n, const events *all, uint32_t loop)
+/* over: how many loops around it may have other counters. */
+static bool really_conflicts(const nest *n, const events *all, uint32_t loop, uint32_t over)
 {
     uint32_t depth = n->loops[loop].depth;
     for (uint32_t x = 0; x < n->model.access_count; x++)
@@ -117,7 +118,7 @@ static bool really_conflicts(const nest *n, const events *all, uint32_t loop)
             for (uint32_t i = 0; i < all[x].count; i++)
                 for (uint32_t j = 0; j < all[y].count; j++) {
                     const event *e = &all[x].items[i], *f = &all[y].items[j];
-                    if (memcmp(e->counter, f->counter, depth * sizeof e->counter[0])) continue;
+                    if (memcmp(e->counter, f->counter, (depth - over) * sizeof e->counter[0])) continue;
                     if (e->counter[depth] != f->counter[depth] && touch(n, x, e, y, f)) return true;
                 }
         }
@@ -199,9 +200,12 @@ static void what_is_called_parallel_is(void **state)
         enumerate_all(&n, all);
         tw_legality_find(&n.model, &n.numbers, &facts, &legality);
         for (uint32_t l = 0; l < n.model.loop_count; l++) {
-            bool conflict = really_conflicts(&n, all, l);
+            bool conflict = really_conflicts(&n, all, l, 0);
             parallel += facts.parallel[l], really += !conflict;
             missed += !facts.parallel[l] && !conflict && n.loop_numbers[l].most > 1;
+            for (uint32_t over = 1; over <= facts.free[l]; over++)
+                if (really_conflicts(&n, all, l, over)) fail_msg("nest of seed %llu: n%u isn't free", (unsigned long long)before, l);
+            assert_true(facts.free[l] <= n.loops[l].depth && (facts.parallel[l] || !facts.free[l]));
             if (facts.parallel[l] && conflict) fail_msg("nest of seed %llu: n%u isn't parallel", (unsigned long long)before, l);
         }
         assert_groups_are_apart(&n, all, &facts);
@@ -323,7 +327,14 @@ static void gemm_is_parallel_in_rows_and_columns_only(void **state)
     assert_true(facts.parallel[i]);
     assert_false(facts.parallel[l]);
     assert_true(facts.parallel[j]);
+    assert_int_equal(facts.free[i], 0);
+    assert_int_equal(facts.free[j], 2);
     assert_int_equal(legality.refusal, TW_REFUSAL_NONE);
+    n.access_numbers[2].stride[0] = n.access_numbers[3].stride[0] = 8; /* rows that overlap */
+    facts = facts_of(&n, &legality);
+    assert_false(facts.parallel[i]);
+    assert_true(facts.parallel[j]);
+    assert_int_equal(facts.free[j], 1);
 }
 
 static void a_transpose_is_parallel_both_ways(void **state)
