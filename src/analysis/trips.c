@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/inside.h"
+
+/* From the test at an exit to the form of the trip-count table. Where in the iteration the test stands, and whether
+ * before or after the increment, makes no difference: both sides are polynomials in the loop's COUNTER. */
+
+typedef struct test {
+    tw_compare compare; /* the loop goes on while left compare right */
+    tw_ir_value left, right; /* right 0: the number 0 */
+    uint8_t bits;
+} test;
+
+static bool compare_of(tw_op op, tw_compare *compare, uint8_t *bits)
+{
+    static const struct { tw_op op32, op64; tw_compare compare; } rows[] = {
+        {TW_OP_I32_EQ, TW_OP_I64_EQ, TW_COMPARE_EQ},       {TW_OP_I32_NE, TW_OP_I64_NE, TW_COMPARE_NE},
+        {TW_OP_I32_LT_S, TW_OP_I64_LT_S, TW_COMPARE_LT_S}, {TW_OP_I32_LE_S, TW_OP_I64_LE_S, TW_COMPARE_LE_S},
+        {TW_OP_I32_GT_S, TW_OP_I64_GT_S, TW_COMPARE_GT_S}, {TW_OP_I32_GE_S, TW_OP_I64_GE_S, TW_COMPARE_GE_S},
+        {TW_OP_I32_LT_U, TW_OP_I64_LT_U, TW_COMPARE_LT_U}, {TW_OP_I32_LE_U, TW_OP_I64_LE_U, TW_COMPARE_LE_U},
+        {TW_OP_I32_GT_U, TW_OP_I64_GT_U, TW_COMPARE_GT_U}, {TW_OP_I32_GE_U, TW_OP_I64_GE_U, TW_COMPARE_GE_U}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (op == rows[i].op32 || op == rows[i].op64) {
+            *compare = rows[i].compare;
+            *bits = op == rows[i].op32 ? 32 : 64;
+            return true;
+        }
+    return false;
+}
+
+/* What goes on when `value` is not 0 (truth), or is 0. Peels eqz off, and comparisons of a comparison with 0. */
+static test read_test(const tw_ir_func *func, tw_ir_value value, bool truth)
+{
+    for (int depth = 0; depth < 8; depth++) {
+        const tw_ir_valuedata *data = &func->values[value];
+        if (data->kind != TW_IR_RESULT) break;
+        const tw_ir_inst *inst = &func->insts[data->inst];
+        test t = {.left = inst->arg_count ? inst->args[0] : 0};
+        if (inst->op == TW_OP_I32_EQZ) {
+            value = inst->args[0];
+            truth = !truth;
+            continue;
+        }
+        if (inst->op == TW_OP_I64_EQZ) {
+            t.compare = truth ? TW_COMPARE_EQ : TW_COMPARE_NE;
+            t.bits = 64;
+            return t;
+        }
+        if (!compare_of(inst->op, &t.compare, &t.bits)) break;
+        t.right = inst->args[1];
+        if (!truth) t.compare = tw_compare_negate(t.compare);
+        return t;
+    }
+    return (test){.compare = truth ? TW_COMPARE_NE : TW_COMPARE_EQ, .left = value, .bits = 32};
+}
+
+static tw_trip unknown(const char *why)
+{
+    return (tw_trip){.why = why};
+}
+
+/* lhs = start + step * COUNTER, all but the counter invariant. */
+static bool advances(tw_analysis *a, tw_loop loop, const tw_poly *side, const tw_poly **start, const tw_poly **step)
+{
+    return tw_poly_linear(&a->arena, side, tw_atom_make(TW_ATOM_COUNTER, loop), step, start) &&
+           tw_poly_invariant(a, *start, loop) && tw_poly_invariant(a, *step, loop);
+}
+
+static tw_trip describe(tw_analysis *a, tw_loop loop, test t)
+{
+    const tw_poly *left = tw_evolution_of(a, t.left, loop);
+    const tw_poly *right = t.right ? tw_evolution_of(a, t.right, loop) : tw_poly_const(&a->arena, t.bits, 0);
+    tw_trip trip = {.known = true, .compare = t.compare, .bits = t.bits};
+    if (!left || !right || left->bits != t.bits || right->bits != t.bits) return unknown("the test isn't of integers");
+    bool left_fixed = tw_poly_invariant(a, left, loop), right_fixed = tw_poly_invariant(a, right, loop);
+    if (left_fixed && !right_fixed) {
+        const tw_poly *other = left;
+        left = right;
+        right = other;
+        trip.compare = tw_compare_swap(trip.compare);
+    } else if (!left_fixed && !right_fixed) {
+        if (trip.compare != TW_COMPARE_EQ && trip.compare != TW_COMPARE_NE) return unknown("both sides of the test change");
+        left = tw_poly_sub(&a->arena, left, right);
+        right = tw_poly_const(&a->arena, t.bits, 0);
+    }
+    if (!advances(a, loop, left, &trip.start, &trip.step)) return unknown("the tested value doesn't advance evenly");
+    trip.bound = right;
+    return trip;
+}
+
+static tw_trip trip_of_exit(tw_analysis *a, tw_loop loop, tw_cfg_edge exit)
+{
+    const tw_loopdata *data = &a->loops->items[loop];
+    const tw_ir_blockdata *block = &a->func->blocks[exit.from];
+    if (data->irreducible) return unknown("the loop has a cycle with more than one entry");
+    if (a->loops->innermost[exit.from] != loop) return unknown("the exit leaves from an inner loop");
+    for (uint32_t i = 0; i < data->latch_count; i++)
+        if (!tw_cfg_dominates(a->cfg, exit.from, data->latches[i].from)) return unknown("not every iteration makes the test");
+    if (block->term != TW_IR_BRANCH) return unknown("the exit is part of a switch");
+    return describe(a, loop, read_test(a->func, block->value, exit.edge == 1));
+}
+
+const tw_trip *tw_trips_find(tw_analysis *a, tw_loop loop)
+{
+    if (!tw_analysis_loops(a)) return NULL;
+    if (!a->trips) a->trips = TW_NEW_ARRAY(&a->arena, tw_trip *, a->loops->count);
+    if (!a->trips) return tw_analysis_fail(a);
+    if (a->trips[loop]) return a->trips[loop];
+    const tw_loopdata *data = &a->loops->items[loop];
+    tw_trip *trips = TW_NEW_ARRAY(&a->arena, tw_trip, data->exit_count);
+    if (!trips) return tw_analysis_fail(a);
+    for (uint32_t i = 0; i < data->exit_count; i++) trips[i] = trip_of_exit(a, loop, data->exits[i]);
+    if (!a->solving) a->trips[loop] = trips;
+    return trips;
+}
+
+const tw_trip *tw_trips_of(tw_analysis *a, tw_loop loop)
+{
+    return tw_trips_find(a, loop);
+}
