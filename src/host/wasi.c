@@ -142,12 +142,19 @@ static tw_status on_fd_renumber(void *context, tw_store *store, tw_raw *values, 
 
 /* ---- poll_oneoff ---- */
 
+/* The same moment by a clock of the guest's and by ours. */
+typedef struct moment {
+    bool known;
+    uint64_t theirs, ours;
+} moment;
+
 /* What a set of subscriptions waits for. Times are tw_clock_now's. */
 typedef struct poll_set {
     tw_wasi *wasi;
     tw_store *store;
     uint32_t subscriptions, events, count; /* the guest's addresses */
     uint64_t started, until;
+    moment moments[2]; /* of CLOCK_REAL and CLOCK_MONO */
     bool has_stdin, has_other;
     bool stdin_ready;
 } poll_set;
@@ -180,11 +187,12 @@ static tw_status monotonic_now(const poll_set *set, uint64_t *out, int32_t *numb
     return TW_OK;
 }
 
-static uint64_t real_now(void)
+static tw_status real_now(uint64_t *out)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    *out = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return TW_OK;
 }
 
 static uint64_t later(uint64_t start, uint64_t ns)
@@ -193,18 +201,30 @@ static uint64_t later(uint64_t start, uint64_t ns)
     return __builtin_add_overflow(start, ns, &at) ? TW_NEVER : at;
 }
 
+/* The moment that one of the guest's clocks and ours are compared; once for a set, so that a time is always the same. */
+static tw_status compare_clocks(poll_set *set, uint32_t id, int32_t *number, tw_error *error)
+{
+    moment *m = &set->moments[id];
+    if (m->known) return TW_OK;
+    TW_TRY(id == CLOCK_REAL ? real_now(&m->theirs) : monotonic_now(set, &m->theirs, number, error));
+    m->ours = tw_clock_now();
+    m->known = true;
+    return TW_OK;
+}
+
 /* When a clock subscription is over. */
-static tw_status clock_end(const poll_set *set, const uint8_t *at, uint64_t *end, int32_t *number, tw_error *error)
+static tw_status clock_end(poll_set *set, const uint8_t *at, uint64_t *end, int32_t *number, tw_error *error)
 {
     uint32_t id = get32(at + 16);
-    uint64_t timeout = get64(at + 24), now = 0;
-    uint16_t flags = (uint16_t)get32(at + 40);
-    if (id != CLOCK_REAL && id != CLOCK_MONO) *number = INVAL;
-    else if (!(flags & FLAG_ABSOLUTE)) *end = later(set->started, timeout);
-    else {
-        if (id == CLOCK_REAL) now = real_now();
-        else TW_TRY(monotonic_now(set, &now, number, error));
-        *end = timeout > now ? later(set->started, timeout - now) : set->started;
+    uint64_t timeout = get64(at + 24);
+    if (id != CLOCK_REAL && id != CLOCK_MONO) {
+        *number = INVAL;
+    } else if (!(get32(at + 40) & FLAG_ABSOLUTE)) {
+        *end = later(set->started, timeout);
+    } else {
+        TW_TRY(compare_clocks(set, id, number, error));
+        const moment *m = &set->moments[id];
+        *end = timeout > m->theirs ? later(m->ours, timeout - m->theirs) : m->ours;
     }
     return TW_OK;
 }
