@@ -5,6 +5,7 @@
 # make build     build/$(PRESET); PRESET=dev, asan, tsan and fuzz are the others
 # make asan      the unit tests and transcripts under the address and undefined-behaviour sanitizers
 # make bench     the figures of docs/performance.md
+# make nests-long   100,000 random loop nests (make test takes what fits into four minutes)
 # make install   into PREFIX (/usr/local), below DESTDIR where that is set
 # make clean     removes build/; the engine's build stays in its cache (see CONTRIBUTING.md)
 PRESET ?= release
@@ -12,7 +13,7 @@ PREFIX ?= /usr/local
 BUILD = build/$(PRESET)
 JOBS ?= $(shell nproc)
 
-.PHONY: demo test deps build asan bench install clean
+.PHONY: demo test deps build asan bench nests-long install clean
 
 demo: build
 	@sh scripts/demo.sh $(BUILD)
@@ -33,6 +34,9 @@ asan:
 
 bench: build
 	@sh scripts/bench.sh $(BUILD)
+
+nests-long: build
+	@$(BUILD)/tests/nests/nests --count 100000 --jobs $(JOBS)
 
 install: build
 	@cmake --install $(BUILD) --prefix $(PREFIX)
