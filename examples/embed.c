@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that runs WebAssembly through TensorWasm's C API.
  *
- *     cc embed.c $(pkg-config --cflags --libs tensorwasm) -lpthread -o embed && ./embed
+ *     cc embed.c $(pkg-config --cflags --libs tensorwasm) -o embed && ./embed
  *
  * It makes an engine, gives a module a host function, fills the guest's memory, calls exports with typed arguments, and shows
  * the three ways a call can end early: a trap, a host function's own failure, and being stopped, by a time limit and by
  * another thread. */
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <threads.h>
 
 #include "tensorwasm/tensorwasm.h"
 
@@ -108,11 +107,11 @@ static void trap(tw_instance *instance)
            error.message);
 }
 
-static void *terminate_soon(void *instance)
+static int terminate_soon(void *instance)
 {
-    usleep(20000);
-    must(tw_instance_terminate(instance, &error), "terminate");
-    return NULL;
+    tw_error own;
+    thrd_sleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    return tw_instance_terminate(instance, &own);
 }
 
 static void stop(tw_module *module)
@@ -123,10 +122,10 @@ static void stop(tw_module *module)
     tw_instance_free(instance);
 
     instance = spawn(module, 0);
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, terminate_soon, instance)) exit(1);
+    thrd_t thread;
+    if (thrd_create(&thread, terminate_soon, instance) != thrd_success) exit(1);
     printf("%s\n", tw_status_name(tw_instance_call(instance, "wait_for_ever", NULL, 0, NULL, 0, &error)));
-    pthread_join(thread, NULL);
+    thrd_join(thread, NULL);
     printf("%s\n", tw_status_name(tw_instance_terminate(instance, &error)));
     tw_instance_free(instance);
 }
