@@ -71,7 +71,9 @@ typedef struct tw_engine_options {
     uint32_t threads;         /* for kernels; 0 = as many as the process may use */
     uint64_t max_memory;      /* bytes of linear memory an instance may have; default 4 GiB */
     uint32_t max_table;       /* elements; default 10,000,000 */
-    size_t max_stack;         /* bytes of wasm stack; default 1 MiB */
+    /* Bytes of stack that calls may take, 64 KiB to 256 MiB; default 1 MiB. It is the stack of the thread that calls:
+     * that must have as much, and some for host functions. */
+    size_t max_stack;
     size_t max_module;        /* bytes of a module; default 256 MiB */
     const char *worker_path;  /* the compile worker; NULL = the installed one, or the one beside the library */
     uint32_t worker_limit_ms; /* wall clock of one compilation; default 10,000 */

@@ -4,6 +4,7 @@
  * The order is: everything of the command line that can be wrong is looked at before any guest code runs, so that a
  * usage error has no effects; then spawn, `_initialize` for a reactor, the function; then the report; then the exit
  * code. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,17 +122,48 @@ static tw_status spawn(holder *h, tw_error *error)
     return tw_instance_spawn(h->module, &options, &h->instance, error);
 }
 
-/* The guest's whole life under one watch. */
+static tw_status no_thread(tw_error *error)
+{
+    *error = (tw_error){TW_IO, TW_NO_FUNCTION, TW_NO_OFFSET, "no thread can be started: is a limit on processes met?"};
+    return TW_IO;
+}
+
+typedef struct life {
+    holder *h;
+    tw_error *error;
+    tw_status status;
+} life;
+
+/* From spawn to the last return, under one watch. */
+static void *live_on_thread(void *given)
+{
+    life *l = given;
+    holder *h = l->h;
+    if (h->s->timeout_ns && !cli_watch_start(h->s->timeout_ns)) {
+        l->status = no_thread(l->error);
+        return NULL;
+    }
+    l->status = spawn(h, l->error);
+    if (!l->status) l->status = cli_invocation_call(&h->invocation, h->instance, l->error);
+    cli_watch_stop();
+    return NULL;
+}
+
+/* The guest runs on the stack of the thread that calls it, and the main thread's may be smaller than --max-stack: it
+ * gets a thread of its own, with room for the host functions that it calls. */
 static tw_status live(holder *h, tw_error *error)
 {
-    if (h->s->timeout_ns && !cli_watch_start(h->s->timeout_ns)) {
-        *error = (tw_error){TW_IO, TW_NO_FUNCTION, TW_NO_OFFSET, "no thread can be started for --timeout"};
-        return TW_IO;
-    }
-    tw_status status = spawn(h, error);
-    if (!status) status = cli_invocation_call(&h->invocation, h->instance, error);
-    cli_watch_stop();
-    return status;
+    enum { HOST_STACK = 1 << 20 };
+    life l = {h, error, TW_OK};
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    bool started = !pthread_attr_setstacksize(&attributes, (size_t)h->s->max_stack + HOST_STACK) &&
+                   !pthread_create(&thread, &attributes, live_on_thread, &l);
+    pthread_attr_destroy(&attributes);
+    if (!started) return no_thread(error);
+    pthread_join(thread, NULL);
+    return l.status;
 }
 
 static int exit_code(const holder *h, tw_status status, const tw_error *error)
@@ -191,7 +223,9 @@ static int finish(const holder *h, tw_status status, const tw_error *error)
 static int run_guest(holder *h, const cli_operands *operands)
 {
     tw_error error;
-    if (make_engine(h, &error)) return cli_failure(false, NULL, &error);
+    tw_status status = make_engine(h, &error);
+    if (status == TW_INVALID_ARGUMENT) return cli_usage_error(false, "run", "%s", error.message);
+    if (status) return cli_failure(false, NULL, &error);
     if (load(h, &error)) return cli_failure(false, h->path, &error);
     int code = cli_invocation_prepare(&h->invocation, h->module, h->s->invoke, operands);
     if (code) return code;

@@ -34,6 +34,8 @@ static wasm_config_t *configure(const tw_core_options *options)
     wasmtime_config_epoch_interruption_set(config, false);
     wasmtime_config_consume_fuel_set(config, false);
     wasmtime_config_max_wasm_stack_set(config, options->max_stack);
+    /* We never run on the engine's own stacks, but it wants them to be larger: it aborts otherwise. */
+    wasmtime_config_async_stack_size_set(config, options->max_stack + ((size_t)1 << 20));
     wasmtime_config_cranelift_opt_level_set(config, WASMTIME_OPT_LEVEL_SPEED);
     wasmtime_config_cranelift_nan_canonicalization_set(config, options->canonical_nan);
     wasmtime_config_wasm_relaxed_simd_set(config, true);

@@ -92,3 +92,21 @@ Limits hold, and are named:
   $ tensor-wasm run --invoke f --max-memory 1MiB grow.wat; tensor-wasm run --invoke f --max-memory 2MiB grow.wat
   -1
   1
+
+The stack is as large as asked for, however small the process's own is:
+
+  $ cat > deep.wat <<'END'
+  > (module (func $r (export "r") (param i32) (result i32)
+  >   (if (result i32) (i32.eqz (local.get 0)) (then (i32.const 0))
+  >     (else (i32.add (i32.const 1) (call $r (i32.sub (local.get 0) (i32.const 1))))))))
+  > END
+  $ ulimit -s 512; tensor-wasm run --max-stack 128MiB --invoke r deep.wat 1000000
+  1000000
+  $ tensor-wasm run --max-stack 128MiB --invoke r deep.wat -1 2>&1 | head -1
+  tensor-wasm: .*stack.* (re)
+  $ tensor-wasm run --max-stack 64KiB --invoke r deep.wat 100000 2> /dev/null
+  [134]
+  $ tensor-wasm run --max-stack 1 --invoke r deep.wat 1
+  ! tensor-wasm: .*max_stack must lie between.* (re)
+  ! See 'tensor-wasm run --help'.
+  [2]
