@@ -70,7 +70,7 @@ typedef struct tw_rewrite_site {
     uint32_t exit_count;    /* exits 1 … exit_count, in the order of tw_nest */
     const uint8_t *params;  /* of the stub, tw_type bytes: live-ins, then headers; or the function's parameters */
     uint32_t param_count;
-    const uint8_t *results; /* i32 exit, then headers; or the function's results */
+    const uint8_t *results; /* i32 exit, then headers or the function's results */
     uint32_t result_count;
 } tw_rewrite_site;
 

@@ -52,14 +52,19 @@ static tw_status name_function(tw_status status, uint32_t func, tw_error *error)
     return status;
 }
 
-tw_status tw_wasm_body(const tw_wasm *module, uint32_t func, tw_arena *arena, tw_reader *out, const uint8_t **locals,
-                       uint32_t *local_count, tw_error *error)
+tw_status tw_wasm_code(const tw_wasm *module, uint32_t func, tw_reader *out, uint32_t *local_count, tw_error *error)
 {
     if (func >= module->func_count || module->funcs[func].imported)
         return tw_fail(error, TW_INVALID_ARGUMENT, "function %u has no body", func);
-    const tw_functype *type = tw_wasm_func_type(module, func);
+    return name_function(body_locals(module, func, TW_WASM_MAX_LOCALS, out, local_count, error), func, error);
+}
+
+tw_status tw_wasm_body(const tw_wasm *module, uint32_t func, tw_arena *arena, tw_reader *out, const uint8_t **locals,
+                       uint32_t *local_count, tw_error *error)
+{
     tw_reader reader;
-    TW_TRY(name_function(body_locals(module, func, TW_WASM_MAX_LOCALS, &reader, local_count, error), func, error));
+    TW_TRY(tw_wasm_code(module, func, &reader, local_count, error));
+    const tw_functype *type = tw_wasm_func_type(module, func);
     uint8_t *types = tw_arena_alloc(arena, *local_count);
     TW_TRY_ALLOC(types, error);
     if (type->param_count) memcpy(types, type->params, type->param_count);

@@ -175,6 +175,8 @@ typedef struct tw_reader {
  * parameters first, from `arena`. */
 tw_status tw_wasm_body(const tw_wasm *module, uint32_t func, tw_arena *arena, tw_reader *out,
                        const uint8_t **locals, uint32_t *local_count, tw_error *error);
+/* The same without expanding the locals: nothing is allocated. */
+tw_status tw_wasm_code(const tw_wasm *module, uint32_t func, tw_reader *out, uint32_t *local_count, tw_error *error);
 /* Reads one instruction. TW_MALFORMED at the end of the bytes. */
 tw_status tw_wasm_next(tw_reader *reader, tw_instr *out, tw_error *error);
 /* LEB128, at most five bytes; for br_table's raw labels. False when malformed. */

@@ -14,7 +14,8 @@ typedef struct tw_nest_exit {
     uint32_t depth;      /* label as seen from right outside the loop: 0 = the innermost block around it */
     uint32_t arity;      /* values that the label takes; 0 when falling through */
     uint64_t target;     /* module offset of where the code goes on: after the label's end, or the enclosing loop's opcode */
-    uint64_t continues;  /* the same, but past every `end` that comes first: exits with equal `continues` go on alike */
+    uint64_t continues;  /* the same, but past every `end`, `else` and `block` that comes first: exits with
+                          * equal `continues` go on alike. The function's end: the offset of its last `end` */
 } tw_nest_exit;
 
 typedef struct tw_nest {
@@ -30,7 +31,7 @@ typedef struct tw_nest {
     const uint8_t *local_types;
     uint32_t local_count;
     /* First instruction of each sort inside, for a refusal; 0 = none. */
-    uint64_t call, grow, table, typed_return;
+    uint64_t call, grow, table;
 } tw_nest;
 enum { TW_NEST_READ = 1, TW_NEST_WRITTEN = 2 };
 

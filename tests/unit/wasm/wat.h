@@ -57,7 +57,7 @@ static inline bytes wat(const char *flags, const char *text)
     temp_name(out, ".wasm");
     write_whole(in, text, strlen(text));
     snprintf(command, sizeof command, "wat2wasm %s %s -o %s", flags, in, out);
-    if (system(command) != 0) fail_msg("wat2wasm refused: %s", text);
+    if (system(command) != 0) fail_msg("wat2wasm refused: %.2000s", text);
     bytes result = read_whole(out);
     unlink(in);
     unlink(out);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_REWRITE_PARTS_H
+#define TW_REWRITE_PARTS_H
+
+/* Between this room's files: the rewriter at work, and a region on its way. */
+
+#include "rewrite/emit.h"
+
+typedef struct tw_part { /* an accepted region */
+    const tw_rewrite_region *region;
+    tw_rewrite_site *site;
+    uint32_t number;
+    tw_nest nest;
+    uint32_t *passed;        /* the stub's parameters as locals: live-ins, then headers */
+    uint32_t passed_count;
+    uint32_t *extras;        /* locals that only L needs to be given */
+    uint32_t extra_count;
+    uint32_t stub_type, outlined_type;
+} tw_part;
+
+typedef struct tw_rewriter {
+    const tw_wasm *module;
+    const tw_rewrite_options *options;
+    tw_rewrite *out;
+    tw_edit *edit;
+    tw_arena arena;          /* for the rewrite only */
+    tw_probes *probes;       /* by function; NULL when none are wanted */
+    uint32_t probe_memory;
+    uint32_t generic_type;   /* (i32) -> () */
+    tw_part *parts;
+    uint32_t part_count;
+    tw_error *error;
+} tw_rewriter;
+
+static inline bool tw_wants_loop_probe(const tw_rewriter *r, uint32_t func, uint64_t loop_offset)
+{
+    return r->probes && tw_probes_has(&r->probes[func], loop_offset);
+}
+static inline bool tw_has_loop_probes(const tw_rewriter *r, uint32_t func)
+{
+    return r->probes && r->probes[func].loop_count;
+}
+
+/* part.c: looks the region over. TW_REFUSED (in the site, not an error) when it can't be rewritten. */
+tw_status tw_part_make(tw_rewriter *r, tw_part *part);
+/* outline.c: L. */
+tw_status tw_outline(tw_rewriter *r, const tw_part *part);
+/* twin.c: parts of one function, ascending in the code. */
+tw_status tw_twin(tw_rewriter *r, const tw_part *const *parts, uint32_t count);
+/* The user's function again: behind a guard if `twin` isn't UINT32_MAX, with its probes if it needs some. */
+tw_status tw_guarded(tw_rewriter *r, uint32_t func, uint32_t twin, uint32_t guard);
+/* trampoline.c: a whole function as a region; the check refuses it in the site where that can't be. */
+void tw_trampoline_check(const tw_rewriter *r, tw_rewrite_site *site);
+tw_status tw_trampoline(tw_rewriter *r, tw_rewrite_site *site, uint32_t number);
+/* call_indirect of slot 0 with the site's number, unless it is installed. */
+void tw_emit_install(tw_rewriter *r, tw_emit *e, const tw_rewrite_site *site, uint32_t number);
+
+#endif
