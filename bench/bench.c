@@ -25,7 +25,11 @@
 
 enum { SAMPLE_NS = 2000000, WARM_NS = 100000000, PATIENCE_NS = 2000000000, MAX_REPEATS = 200 };
 
-typedef union native_arg { int32_t i32; float f32; double f64; } native_arg;
+typedef union native_arg {
+    int32_t i32;
+    float f32;
+    double f64;
+} native_arg;
 typedef void (*native_func)(unsigned char *memory, const native_arg *args, double *result);
 
 static uint64_t now(void)
@@ -96,7 +100,8 @@ static void warm_up(const match *m)
         report_totals totals;
         sample(m, &m->on);
         uint64_t spent = now() - start;
-        bool known = harness_report(m->on.instance, &totals), settled = known && totals.original_iterations == originals;
+        bool known = harness_report(m->on.instance, &totals),
+             settled = known && totals.original_iterations == originals;
         if ((spent > WARM_NS && settled) || spent > PATIENCE_NS) return;
         originals = known ? totals.original_iterations : UINT64_MAX;
     }
@@ -112,7 +117,8 @@ static void start_native(match *m, const char *folder)
     void *symbol = dlsym(library, text);
     if (!symbol) fail(text, "not in the library");
     memcpy(&m->native.native, &symbol, sizeof symbol);
-    for (size_t i = 0; i < m->call.arg_count; i++) memcpy(&m->native.native_args[i], &m->call.args[i].of, sizeof(native_arg));
+    for (size_t i = 0; i < m->call.arg_count; i++)
+        memcpy(&m->native.native_args[i], &m->call.args[i].of, sizeof(native_arg));
     m->native.memory = aligned_alloc(4096, (m->call.end + 8191) / 4096 * 4096);
     if (!m->native.memory) fail(text, "no memory");
 }
@@ -133,8 +139,8 @@ static void start_match(match *m, tw_module *module, tw_kernel_cache *cache, con
 
 static void print_match(const match *m, uint32_t pairs, bool first)
 {
-    printf("%s  {\"guest\": \"%s\", \"serial\": %s, \"repeats\": %u, \"samples\": [", first ? "" : ",\n", m->which->name,
-           m->which->refusal ? "true" : "false", m->repeats);
+    printf("%s  {\"guest\": \"%s\", \"serial\": %s, \"repeats\": %u, \"samples\": [", first ? "" : ",\n",
+           m->which->name, m->which->refusal ? "true" : "false", m->repeats);
     const contender *turns[] = {&m->off, &m->on, &m->native};
     for (uint32_t p = 0; p < pairs; p++) {
         uint64_t taken[3];
