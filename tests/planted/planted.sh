@@ -16,7 +16,7 @@ for bug in "$@"; do
         { cat "$build.log"; exit 2; }
     if ! "$build/tests/nests/nests" --seconds "$seconds" --stop 1 >"$build.out" 2>&1; then
         echo "$bug: found by the random nests: $(grep -m 1 -E 'different|crashed' "$build.out" | cut -c 1-200)"
-    elif ! "$build/tests/guests/guests_suite" "$build/tests/guests/O2" >"$build.out" 2>&1; then
+    elif ! "$build/tests/guests/guests_suite" "$build/tests/guests" O2 >"$build.out" 2>&1; then
         echo "$bug: found by the guests: $(grep -m 1 'not ok' "$build.out" | cut -c 1-200)"
     else
         echo "$bug: NOT FOUND"
