@@ -121,7 +121,7 @@ static const tw_poly *distance(const tw_builder *b, const leaf *l)
 
 /* ---- a loop's statements ---- */
 
-/* Leaf loops of plain statements only: reads and stores, no loops inside, no carried scalars. */
+/* Leaf loops of plain statements only: unguarded reads, stores, no loops inside, no carried scalars. */
 static uint32_t statements_of(const tw_builder *b, uint32_t loop, statement *out)
 {
     const tw_model_loop *l = &b->model->loops[loop];
@@ -130,6 +130,7 @@ static uint32_t statements_of(const tw_builder *b, uint32_t loop, statement *out
         if (b->model->carried[c].loop == loop) return 0;
     for (uint32_t i = 0; i < l->item_count; i++) {
         if (l->items[i].kind == TW_ITEM_LOOP) return 0;
+        if (l->items[i].kind == TW_ITEM_READ && l->items[i].guard != TW_NONE) return 0; /* its leaves wouldn't be matched */
         if (l->items[i].kind != TW_ITEM_STORE) continue;
         if (count == MOST_STATEMENTS) return 0;
         out[count++].item = i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw-survey MODULE.wasm [ir|model]: what the region builder makes of a module, without the rest of the runtime. */
+/* tw-survey MODULE.wasm [ir|model|describe]: what the region builder makes of a module, without the rest of the runtime. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +44,15 @@ static void print_ir(const tw_wasm *module, tw_bytes *out)
     }
 }
 
+static void print_region(const tw_model *model, const char *form, tw_bytes *out)
+{
+    if (!strcmp(form, "model")) tw_model_print(model, out);
+    if (strcmp(form, "describe")) return;
+    tw_bytes_printf(out, "\n%s\n", model->name);
+    tw_model_describe(model, 2, out);
+    tw_plan_print(model, out);
+}
+
 int main(int argc, char **argv)
 {
     size_t size = 0;
@@ -52,14 +61,13 @@ int main(int argc, char **argv)
     tw_survey *survey;
     tw_bytes out = {0};
     uint8_t *bytes = argc > 1 ? read_file(argv[1], &size) : NULL;
-    if (!bytes) return fprintf(stderr, "usage: tw-survey MODULE.wasm [ir|model]\n"), 2;
+    if (!bytes) return fprintf(stderr, "usage: tw-survey MODULE.wasm [ir|model|describe]\n"), 2;
     if (tw_wasm_decode((tw_span){bytes, size}, NULL, &module, &error) != TW_OK ||
         tw_wasm_check_bodies(&module, NULL, &error) != TW_OK || tw_survey_new(&module, NULL, &survey, &error) != TW_OK)
         return fprintf(stderr, "%s\n", error.message), 1;
     if (argc > 2 && !strcmp(argv[2], "ir")) print_ir(&module, &out);
     tw_survey_print(survey, &module, &out);
-    for (uint32_t r = 0; argc > 2 && !strcmp(argv[2], "model") && r < survey->region_count; r++)
-        tw_model_describe(survey->regions[r].model, 4, &out), tw_plan_print(survey->regions[r].model, &out);
+    for (uint32_t r = 0; r < survey->region_count; r++) print_region(survey->regions[r].model, argc > 2 ? argv[2] : "", &out);
     if (out.data) fputs(out.data, stdout);
     tw_bytes_free(&out);
     tw_survey_free(survey);
