@@ -136,17 +136,17 @@ static const tw_instances *offset_at(tw_emitter *e, uint32_t access, uint32_t de
 
 typedef struct place {
     tw_emitter *e;
-    uint32_t access, depth;        /* scope that the access is made in */
+    uint32_t access;
     const tw_instances *offsets;
     int64_t delta;                 /* to the representative */
     bool has_lanes, is_contiguous; /* lanes: the access differs by lane; as one vector */
     LLVMValueRef lane_stride;
 } place;
 
-static place place_of(tw_emitter *e, uint32_t access, uint32_t depth)
+static place place_of(tw_emitter *e, uint32_t access)
 {
-    place p = {.e = e, .access = access, .depth = depth, .delta = e->delta[access]};
-    p.offsets = offset_at(e, e->representative[access], depth);
+    place p = {.e = e, .access = access, .delta = e->delta[access]};
+    p.offsets = offset_at(e, e->representative[access], e->depth);
     if (e->lane_loop == TW_NONE) return p;
     int64_t known;
     uint32_t lane_depth = e->model->loops[e->lane_loop].depth;
@@ -269,33 +269,40 @@ static bool stores_to_group(const tw_emitter *e, const tw_node *node, uint8_t gr
     return false;
 }
 
-/* One scope further out when nothing in the innermost loop can change what is read: its preheader is passed only when
- * the loop has a trip, in which the read is made. */
-static uint32_t read_depth(const tw_emitter *e, const tw_node *node)
+/* When nothing in the innermost loop can change what is read, its preheader is the place: it is passed only when the loop
+ * has a trip, in which the read is made. */
+static bool can_go_before(const tw_emitter *e, const tw_node *node)
 {
     const tw_scope *scope = &e->scopes[e->depth];
-    if (e->depth == 0 || e->model->loops[scope->loop].is_if || contributes(e, node->access, scope) || e->facts->checked)
-        return e->depth;
-    return stores_to_group(e, scope->node, e->facts->group[node->access]) ? e->depth : e->depth - 1;
+    if (!scope->before || contributes(e, node->access, scope) || e->facts->checked) return false;
+    return !stores_to_group(e, scope->node, e->facts->group[node->access]);
+}
+
+static void read_instances(tw_emitter *e, const tw_node *node, tw_instances *out, const place *p)
+{
+    const tw_model_access *x = &e->model->accesses[node->access];
+    memory_type memory = memory_type_of(e, (tw_op)x->op);
+    uint8_t type = e->model->values[node->value].type;
+    for (uint32_t r = 0; r < out->rows; r++)
+        for (uint32_t v = 0; v < out->vectors; v++) {
+            LLVMValueRef raw = load_instance(p, memory.type, r, v);
+            out->of[r * out->vectors + v] = extend(e, raw, memory, type, p->has_lanes ? e->lanes : 1);
+        }
 }
 
 void tw_emit_read(tw_emitter *e, const tw_node *node)
 {
-    const tw_model_access *x = &e->model->accesses[node->access];
-    uint32_t depth = read_depth(e, node);
-    place p = place_of(e, node->access, depth);
-    memory_type memory = memory_type_of(e, (tw_op)x->op);
-    uint8_t type = e->model->values[node->value].type;
+    place p = place_of(e, node->access);
     tw_instances *out = &e->values[node->value];
-    tw_emit_instances(e, out, depth, e->varies[node->value]);
-    LLVMBasicBlockRef back = tw_emit_at(e, depth);
-    for (uint32_t r = 0; r < out->rows; r++)
-        for (uint32_t v = 0; v < out->vectors; v++) {
-            LLVMValueRef raw = load_instance(&p, memory.type, r, v);
-            uint32_t lanes = p.has_lanes ? e->lanes : 1;
-            out->of[r * out->vectors + v] = extend(e, raw, memory, type, lanes);
-        }
-    if (depth < e->depth) tw_emit_back(e, back);
+    tw_emit_instances(e, out, e->depth, e->varies[node->value]);
+    if (!can_go_before(e, node)) {
+        read_instances(e, node, out, &p);
+        return;
+    }
+    LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+    LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->scopes[e->depth].before));
+    read_instances(e, node, out, &p);
+    tw_emit_back(e, back);
 }
 
 /* ---- stores ---- */
@@ -360,7 +367,7 @@ void tw_emit_store(tw_emitter *e, const tw_node *node, LLVMValueRef only_if)
     const tw_model_access *x = &e->model->accesses[node->access];
     const tw_instances *values = tw_emit_value(e, node->value);
     const tw_instances *guards = node->guard == TW_NONE ? NULL : tw_emit_value(e, node->guard);
-    place p = place_of(e, node->access, e->depth);
+    place p = place_of(e, node->access);
     memory_type memory = memory_type_of(e, (tw_op)x->op);
     uint32_t lanes = p.has_lanes ? e->lanes : 1, rows = e->row_loop == TW_NONE ? 1 : e->rows;
     uint32_t vectors = e->lane_loop == TW_NONE ? 1 : e->vectors;

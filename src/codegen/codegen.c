@@ -271,7 +271,7 @@ static tw_status finish_kernel(job *j, void *context)
     LLVMMemoryBufferRef buffer;
     TW_TRY(make_file(j, LLVMObjectFile, &buffer));
     uint32_t entry = 0;
-    tw_status status = tw_flatten((const uint8_t *)LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), "kernel", p->code,
+    tw_status status = tw_flatten((const uint8_t *)LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), "tw_kernel", p->code,
                                   &entry, j->error);
     LLVMDisposeMemoryBuffer(buffer);
     TW_TRY(status);

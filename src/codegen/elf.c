@@ -153,7 +153,7 @@ static tw_status find_entry(object *o, const char *wanted, uint32_t *entry)
             Elf64_Sym symbol;
             uint64_t at;
             TW_TRY(symbol_at(o, table, i, &symbol));
-            if (strcmp(symbol_name(o, table, &symbol), wanted)) continue;
+            if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || strcmp(symbol_name(o, table, &symbol), wanted)) continue;
             TW_TRY(resolve(o, table, i, &at));
             *entry = (uint32_t)at;
             return TW_OK;

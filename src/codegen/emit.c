@@ -260,7 +260,7 @@ static void emit_if(tw_emitter *e, const tw_node *node)
     LLVMBasicBlockRef around = LLVMGetInsertBlock(e->builder);
     LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntSGT, trips, tw_emit_const64(e, 0), ""), then, after);
     LLVMPositionBuilderAtEnd(e->builder, then);
-    push_scope(e, (tw_scope){.loop = node->loop, .node = node, .before = around, .counter = tw_emit_const64(e, 0)});
+    push_scope(e, (tw_scope){.loop = node->loop, .node = node, .around = around, .counter = tw_emit_const64(e, 0)});
     for (uint32_t c = 0; c < count; c++) {
         carriers[c].now = carriers[c].init; /* at most one trip: what it starts with is what it began with */
         set_values_of(e, TW_VALUE_CARRIED, carriers[c].index, &carriers[c].now);
@@ -301,7 +301,7 @@ static LLVMValueRef emit_trips(tw_emitter *e, const tw_node *node, bounds range,
     LLVMPositionBuilderAtEnd(b, body);
     LLVMValueRef counter = LLVMBuildPhi(b, e->i64, "n");
     LLVMAddIncoming(counter, &range.lower, &before, 1);
-    push_scope(e, (tw_scope){.loop = node->loop, .node = node, .before = before, .counter = counter,
+    push_scope(e, (tw_scope){.loop = node->loop, .node = node, .around = around, .before = before, .counter = counter,
                              .sets_off_blocks = node->block != 0});
     for (uint32_t c = 0; c < count; c++) make_phis(e, &carriers[c], before);
     LLVMValueRef next = LLVMBuildAdd(b, counter, tw_emit_const64(e, (int64_t)step), "");
@@ -454,7 +454,7 @@ static LLVMValueRef starts_at_zero(tw_emitter *e, LLVMValueRef good)
 tw_status tw_emit_kernel(tw_emitter *e)
 {
     LLVMTypeRef params[] = {e->pointer, e->i64, e->i64};
-    e->function = LLVMAddFunction(e->module, "kernel", LLVMFunctionType(e->i32, params, 3, 0));
+    e->function = LLVMAddFunction(e->module, "tw_kernel", LLVMFunctionType(e->i32, params, 3, 0));
     LLVMBasicBlockRef entry = tw_emit_block(e, "entry"), body = tw_emit_block(e, "inside");
     LLVMBasicBlockRef outside = tw_emit_block(e, "outside");
     e->stopped = tw_emit_block(e, "stopped");

@@ -6,7 +6,8 @@
  *
  * Scopes. The tree is emitted from outside in; each loop being emitted is a scope. What doesn't change in an inner scope is
  * computed in the outer one: code for scope k goes to the end of the current block when k is the innermost, else before
- * the branch that ends scope k+1's preheader. All that scope k holds then dominates it.
+ * the branch with which scope k+1 is entered or passed by. All that scope k holds then dominates it, and it dominates all
+ * that scope k will hold.
  *
  * Instances. In a loop with lanes, vectors or rows a value that varies with it has several instances: rows × vectors of
  * them, each an LLVM vector of `lanes` lanes; one that doesn't vary has one scalar. Memory of what has been emitted
@@ -30,7 +31,8 @@ typedef struct tw_scope {
     const tw_node *node;    /* NULL: the function */
     bool sets_off_blocks;   /* its counter isn't the loop's */
     uint64_t serial;
-    LLVMBasicBlockRef before; /* preheader: ends in a branch into the scope */
+    LLVMBasicBlockRef around; /* ends in the branch into the scope or past it */
+    LLVMBasicBlockRef before; /* a loop's preheader: passed once, and only when there is a trip */
     LLVMValueRef counter;     /* i64; of the first row and lane */
     LLVMValueRef upper;       /* trips end here (blocks: of this block) */
 } tw_scope;

@@ -10,7 +10,7 @@ LLVMBasicBlockRef tw_emit_at(tw_emitter *e, uint32_t depth)
 {
     LLVMBasicBlockRef current = LLVMGetInsertBlock(e->builder);
     if (depth < e->depth)
-        LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->scopes[depth + 1].before));
+        LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->scopes[depth + 1].around));
     return current;
 }
 
