@@ -32,8 +32,8 @@ static LLVMValueRef stride_of(tw_emitter *e, uint32_t access, uint32_t loop)
 {
     int64_t known;
     uint32_t depth = e->model->loops[loop].depth;
-    if (tw_stride_known(e, access, depth, &known)) return tw_emit_const64(e, known);
-    return tw_emit_arg(e, e->layout.access[access] + 1 + depth);
+    if (tw_stride_known(e, access, depth, &known)) return tw_gen_const64(e, known);
+    return tw_gen_arg(e, e->layout.access[access] + 1 + depth);
 }
 
 static bool encloses(const tw_model *model, uint32_t outer, uint32_t inner)
@@ -80,7 +80,7 @@ static bool same_but_constant(const tw_model *model, uint32_t x, uint32_t y, int
     return *delta > -(1 << 20) && *delta < 1 << 20;
 }
 
-void tw_emit_find_representatives(tw_emitter *e)
+void tw_gen_find_representatives(tw_emitter *e)
 {
     for (uint32_t x = 0; x < e->model->access_count; x++) {
         e->representative[x] = x;
@@ -108,10 +108,10 @@ static const tw_instances *offset_at(tw_emitter *e, uint32_t access, uint32_t de
 {
     while (depth && !contributes(e, access, &e->scopes[depth])) depth--;
     tw_instances *out = &e->offsets[access][depth];
-    if (tw_emit_valid(e, out)) return out;
+    if (tw_gen_valid(e, out)) return out;
     if (depth == 0) {
-        LLVMValueRef base = tw_emit_arg(e, e->layout.access[access]);
-        tw_emit_instances(e, out, 0, 0);
+        LLVMValueRef base = tw_gen_arg(e, e->layout.access[access]);
+        tw_gen_instances(e, out, 0, 0);
         out->of[0] = base;
         return out;
     }
@@ -120,15 +120,15 @@ static const tw_instances *offset_at(tw_emitter *e, uint32_t access, uint32_t de
     LLVMValueRef stride = stride_of(e, access, scope->loop);
     bool makes_rows = scope->loop == e->row_loop && e->rows > 1;
     uint32_t mask = makes_rows || outer->rows > 1 ? 1u << e->row_loop : 0;
-    tw_emit_instances(e, out, depth, mask);
-    LLVMBasicBlockRef back = tw_emit_at(e, depth);
+    tw_gen_instances(e, out, depth, mask);
+    LLVMBasicBlockRef back = tw_gen_at(e, depth);
     LLVMValueRef step = LLVMBuildMul(e->builder, stride, scope->counter, "");
     for (uint32_t r = 0; r < out->rows; r++) {
-        out->of[r] = LLVMBuildAdd(e->builder, tw_emit_instance(outer, r, 0), step, "");
+        out->of[r] = LLVMBuildAdd(e->builder, tw_gen_instance(outer, r, 0), step, "");
         if (makes_rows && r)
-            out->of[r] = LLVMBuildAdd(e->builder, out->of[r], LLVMBuildMul(e->builder, stride, tw_emit_const64(e, r), ""), "");
+            out->of[r] = LLVMBuildAdd(e->builder, out->of[r], LLVMBuildMul(e->builder, stride, tw_gen_const64(e, r), ""), "");
     }
-    tw_emit_back(e, back);
+    tw_gen_back(e, back);
     return out;
 }
 
@@ -161,10 +161,10 @@ static place place_of(tw_emitter *e, uint32_t access)
 static LLVMValueRef offset_of(const place *p, uint32_t row, uint32_t vector, uint32_t lane)
 {
     tw_emitter *e = p->e;
-    LLVMValueRef offset = tw_emit_instance(p->offsets, row, 0);
+    LLVMValueRef offset = tw_gen_instance(p->offsets, row, 0);
     int64_t trips = (int64_t)vector * e->lanes + lane;
     if (!p->has_lanes || trips == 0) return offset;
-    return LLVMBuildAdd(e->builder, offset, LLVMBuildMul(e->builder, p->lane_stride, tw_emit_const64(e, trips), ""), "");
+    return LLVMBuildAdd(e->builder, offset, LLVMBuildMul(e->builder, p->lane_stride, tw_gen_const64(e, trips), ""), "");
 }
 
 /* Checked kernels test bytes [offset, offset + size) here and now. */
@@ -172,11 +172,11 @@ static void check_access(const place *p, LLVMValueRef offset, uint64_t size)
 {
     tw_emitter *e = p->e;
     if (!e->facts->checked) return;
-    LLVMValueRef start = LLVMBuildAdd(e->builder, offset, tw_emit_const64(e, p->delta), "");
-    LLVMValueRef room = LLVMBuildSub(e->builder, e->memory_size, tw_emit_const64(e, (int64_t)size), "");
+    LLVMValueRef start = LLVMBuildAdd(e->builder, offset, tw_gen_const64(e, p->delta), "");
+    LLVMValueRef room = LLVMBuildSub(e->builder, e->memory_size, tw_gen_const64(e, (int64_t)size), "");
     LLVMValueRef inside = LLVMBuildICmp(e->builder, LLVMIntULE, start, room, "");
-    LLVMValueRef fits = LLVMBuildICmp(e->builder, LLVMIntUGE, e->memory_size, tw_emit_const64(e, (int64_t)size), "");
-    LLVMBasicBlockRef go_on = tw_emit_block(e, "in");
+    LLVMValueRef fits = LLVMBuildICmp(e->builder, LLVMIntUGE, e->memory_size, tw_gen_const64(e, (int64_t)size), "");
+    LLVMBasicBlockRef go_on = tw_gen_block(e, "in");
     LLVMBuildCondBr(e->builder, LLVMBuildAnd(e->builder, inside, fits, ""), go_on, e->stopped);
     LLVMPositionBuilderAtEnd(e->builder, go_on);
 }
@@ -186,7 +186,7 @@ static LLVMValueRef pointer_to(const place *p, LLVMValueRef offset)
     tw_emitter *e = p->e;
     LLVMValueRef at = LLVMBuildGEP2(e->builder, e->i8, e->memory, &offset, 1, "");
     if (!p->delta) return at;
-    LLVMValueRef delta = tw_emit_const64(e, p->delta);
+    LLVMValueRef delta = tw_gen_const64(e, p->delta);
     return LLVMBuildGEP2(e->builder, e->i8, at, &delta, 1, "");
 }
 
@@ -233,7 +233,7 @@ static memory_type memory_type_of(const tw_emitter *e, tw_op op)
 static LLVMValueRef extend(tw_emitter *e, LLVMValueRef raw, memory_type memory, uint8_t type, uint32_t lanes)
 {
     if (type == TW_F32 || type == TW_F64) return raw;
-    LLVMTypeRef wide = tw_emit_lanes_of(tw_emit_type(e, type), lanes);
+    LLVMTypeRef wide = tw_gen_lanes_of(tw_gen_type(e, type), lanes);
     if (LLVMTypeOf(raw) == wide) return raw;
     return memory.sign ? LLVMBuildSExt(e->builder, raw, wide, "") : LLVMBuildZExt(e->builder, raw, wide, "");
 }
@@ -290,11 +290,11 @@ static void read_instances(tw_emitter *e, const tw_node *node, tw_instances *out
         }
 }
 
-void tw_emit_read(tw_emitter *e, const tw_node *node)
+void tw_gen_read(tw_emitter *e, const tw_node *node)
 {
     place p = place_of(e, node->access);
     tw_instances *out = &e->values[node->value];
-    tw_emit_instances(e, out, e->depth, e->varies[node->value]);
+    tw_gen_instances(e, out, e->depth, e->varies[node->value]);
     if (!can_go_before(e, node)) {
         read_instances(e, node, out, &p);
         return;
@@ -302,14 +302,14 @@ void tw_emit_read(tw_emitter *e, const tw_node *node)
     LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
     LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->scopes[e->depth].before));
     read_instances(e, node, out, &p);
-    tw_emit_back(e, back);
+    tw_gen_back(e, back);
 }
 
 /* ---- stores ---- */
 
 static LLVMValueRef narrow(tw_emitter *e, LLVMValueRef value, LLVMTypeRef memory, uint32_t lanes)
 {
-    LLVMTypeRef wanted = tw_emit_lanes_of(memory, lanes);
+    LLVMTypeRef wanted = tw_gen_lanes_of(memory, lanes);
     return LLVMTypeOf(value) == wanted ? value : LLVMBuildTrunc(e->builder, value, wanted, "");
 }
 
@@ -325,8 +325,8 @@ static void store_at(const place *p, LLVMValueRef value, uint64_t size, LLVMValu
     tw_emitter *e = p->e;
     LLVMBasicBlockRef after = NULL;
     if (guard) {
-        LLVMBasicBlockRef then = tw_emit_block(e, "store");
-        after = tw_emit_block(e, "stored");
+        LLVMBasicBlockRef then = tw_gen_block(e, "store");
+        after = tw_gen_block(e, "stored");
         LLVMBuildCondBr(e->builder, guard, then, after);
         LLVMPositionBuilderAtEnd(e->builder, then);
     }
@@ -362,24 +362,24 @@ static void store_lanes(const place *p, LLVMValueRef value, LLVMValueRef guard, 
     }
 }
 
-void tw_emit_store(tw_emitter *e, const tw_node *node, LLVMValueRef only_if)
+void tw_gen_store(tw_emitter *e, const tw_node *node, LLVMValueRef only_if)
 {
     const tw_model_access *x = &e->model->accesses[node->access];
-    const tw_instances *values = tw_emit_value(e, node->value);
-    const tw_instances *guards = node->guard == TW_NONE ? NULL : tw_emit_value(e, node->guard);
+    const tw_instances *values = tw_gen_value(e, node->value);
+    const tw_instances *guards = node->guard == TW_NONE ? NULL : tw_gen_value(e, node->guard);
     place p = place_of(e, node->access);
     memory_type memory = memory_type_of(e, (tw_op)x->op);
     uint32_t lanes = p.has_lanes ? e->lanes : 1, rows = e->row_loop == TW_NONE ? 1 : e->rows;
     uint32_t vectors = e->lane_loop == TW_NONE ? 1 : e->vectors;
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t v = 0; v < vectors; v++) {
-            LLVMValueRef value = tw_emit_splat(e, tw_emit_instance(values, r, v), lanes);
+            LLVMValueRef value = tw_gen_splat(e, tw_gen_instance(values, r, v), lanes);
             value = narrow(e, value, memory.type, lanes);
-            LLVMValueRef guard = guards ? is_set(e, tw_emit_instance(guards, r, v)) : NULL;
+            LLVMValueRef guard = guards ? is_set(e, tw_gen_instance(guards, r, v)) : NULL;
             if (only_if) guard = guard ? LLVMBuildAnd(e->builder, guard, only_if, "") : only_if;
             if (lanes > 1) store_lanes(&p, value, guard, r, v);
             else if (e->lanes > 1 && e->lane_loop != TW_NONE)
-                tw_emit_fail(e, TW_INTERNAL, "a store in lanes has the same address in each");
+                tw_gen_fail(e, TW_INTERNAL, "a store in lanes has the same address in each");
             else store_at(&p, value, x->width, guard, r, v, 0);
         }
 }

@@ -200,7 +200,7 @@ static tw_status emit(job *j)
     LLVMSetModuleDataLayout(j->module, data);
     LLVMDisposeTargetData(data);
     e->builder = LLVMCreateBuilderInContext(j->context);
-    tw_status status = tw_emit_kernel(e);
+    tw_status status = tw_gen_kernel(e);
     LLVMDisposeBuilder(e->builder);
     TW_TRY(status);
     add_attributes(j, e->function);

@@ -20,7 +20,7 @@
 
 #include "codegen/inside.h"
 
-void tw_emit_fail(tw_emitter *e, tw_status status, const char *format, ...)
+void tw_gen_fail(tw_emitter *e, tw_status status, const char *format, ...)
 {
     if (e->status != TW_OK) return;
     char message[256];
@@ -38,7 +38,7 @@ static void emit_node(tw_emitter *e, uint32_t index);
 static void push_scope(tw_emitter *e, tw_scope scope)
 {
     if (e->depth + 1 >= TW_MAX_SCOPES) {
-        tw_emit_fail(e, TW_INTERNAL, "loops are nested more deeply than the emitter can follow");
+        tw_gen_fail(e, TW_INTERNAL, "loops are nested more deeply than the emitter can follow");
         return;
     }
     scope.serial = ++e->serials;
@@ -55,7 +55,7 @@ static void emit_children(tw_emitter *e, const tw_node *node)
 /* Leaves with STOPPED when `bit` is set. */
 static void leave_if(tw_emitter *e, LLVMValueRef bit)
 {
-    LLVMBasicBlockRef go_on = tw_emit_block(e, "on");
+    LLVMBasicBlockRef go_on = tw_gen_block(e, "on");
     LLVMBuildCondBr(e->builder, bit, e->stopped, go_on);
     LLVMPositionBuilderAtEnd(e->builder, go_on);
 }
@@ -70,7 +70,7 @@ static void emit_poll(tw_emitter *e)
 static void emit_meeting(tw_emitter *e)
 {
     e->meet_pending = false;
-    LLVMBasicBlockRef meet = tw_emit_block(e, "meet"), met = tw_emit_block(e, "met");
+    LLVMBasicBlockRef meet = tw_gen_block(e, "meet"), met = tw_gen_block(e, "met");
     LLVMValueRef alone = LLVMBuildICmp(e->builder, LLVMIntEQ, e->threads, LLVMConstInt(e->i32, 1, 0), "");
     LLVMBuildCondBr(e->builder, alone, met, meet);
     LLVMPositionBuilderAtEnd(e->builder, meet);
@@ -94,7 +94,7 @@ static void emit_lone_store(tw_emitter *e, const tw_node *node)
 {
     emit_meeting(e);
     LLVMValueRef first = LLVMBuildICmp(e->builder, LLVMIntEQ, e->thread, LLVMConstNull(e->i32), "");
-    tw_emit_store(e, node, first);
+    tw_gen_store(e, node, first);
     emit_meeting(e);
 }
 
@@ -109,16 +109,16 @@ static LLVMValueRef int_min(tw_emitter *e, LLVMValueRef a, LLVMValueRef b)
 static LLVMValueRef emit_trip_count(tw_emitter *e, uint32_t loop)
 {
     uint32_t word = e->layout.trips[loop], mask = 0;
-    LLVMValueRef sum = tw_emit_arg(e, word), by[TW_MAX_SCOPES] = {0};
+    LLVMValueRef sum = tw_gen_arg(e, word), by[TW_MAX_SCOPES] = {0};
     if (!e->facts->varying[loop]) return sum;
     mask = e->model->exprs[e->model->loops[loop].trips].counters;
     for (uint32_t k = 1; k <= e->depth; k++)
         if (!e->scopes[k].sets_off_blocks && (mask >> e->scopes[k].loop & 1))
-            by[k] = tw_emit_arg(e, word + 1 + e->model->loops[e->scopes[k].loop].depth);
-    LLVMBasicBlockRef back = tw_emit_at(e, tw_emit_depth_of(e, mask));
+            by[k] = tw_gen_arg(e, word + 1 + e->model->loops[e->scopes[k].loop].depth);
+    LLVMBasicBlockRef back = tw_gen_at(e, tw_gen_depth_of(e, mask));
     for (uint32_t k = 1; k <= e->depth; k++)
         if (by[k]) sum = LLVMBuildAdd(e->builder, sum, LLVMBuildMul(e->builder, by[k], e->scopes[k].counter, ""), "");
-    tw_emit_back(e, back);
+    tw_gen_back(e, back);
     return sum;
 }
 
@@ -131,11 +131,11 @@ static bounds share_of(tw_emitter *e, bounds all, uint32_t step)
 {
     LLVMBuilderRef b = e->builder;
     LLVMValueRef threads = LLVMBuildZExt(b, e->threads, e->i64, ""), thread = LLVMBuildZExt(b, e->thread, e->i64, "");
-    LLVMValueRef trips = LLVMBuildSub(b, all.upper, all.lower, ""), steps_of = tw_emit_const64(e, step);
-    LLVMValueRef none = LLVMBuildICmp(b, LLVMIntSLT, trips, tw_emit_const64(e, 0), "");
-    trips = LLVMBuildSelect(b, none, tw_emit_const64(e, 0), trips, "");
+    LLVMValueRef trips = LLVMBuildSub(b, all.upper, all.lower, ""), steps_of = tw_gen_const64(e, step);
+    LLVMValueRef none = LLVMBuildICmp(b, LLVMIntSLT, trips, tw_gen_const64(e, 0), "");
+    trips = LLVMBuildSelect(b, none, tw_gen_const64(e, 0), trips, "");
     LLVMValueRef per = LLVMBuildMul(b, threads, steps_of, "");
-    LLVMValueRef steps = LLVMBuildUDiv(b, LLVMBuildAdd(b, trips, LLVMBuildSub(b, per, tw_emit_const64(e, 1), ""), ""), per, "");
+    LLVMValueRef steps = LLVMBuildUDiv(b, LLVMBuildAdd(b, trips, LLVMBuildSub(b, per, tw_gen_const64(e, 1), ""), ""), per, "");
     LLVMValueRef each = LLVMBuildMul(b, steps, steps_of, "");
     LLVMValueRef from = int_min(e, LLVMBuildMul(b, thread, each, ""), trips);
     LLVMValueRef to = int_min(e, LLVMBuildAdd(b, from, each, ""), trips);
@@ -148,7 +148,7 @@ static bounds bounds_of(tw_emitter *e, const tw_node *node)
         for (uint32_t k = e->depth; k > 0; k--)
             if (e->scopes[k].sets_off_blocks && e->scopes[k].loop == node->loop)
                 return (bounds){e->scopes[k].counter, e->scopes[k].upper};
-    bounds all = {tw_emit_const64(e, 0), NULL};
+    bounds all = {tw_gen_const64(e, 0), NULL};
     if (node->loop == 0) all = (bounds){e->first, e->last};
     else all.upper = emit_trip_count(e, node->loop);
     bool shared = node->threads && !e->tree->outer_parallel;
@@ -187,17 +187,17 @@ static uint32_t begin_carriers(tw_emitter *e, uint32_t loop, carrier **out)
 {
     uint32_t count = 0;
     carrier *carriers = TW_NEW_ARRAY(e->arena, carrier, e->model->carried_count);
-    if (!carriers) return tw_emit_fail(e, TW_NO_MEMORY, "out of memory"), 0;
+    if (!carriers) return tw_gen_fail(e, TW_NO_MEMORY, "out of memory"), 0;
     for (uint32_t c = 0; c < e->model->carried_count; c++) {
         if (e->model->carried[c].loop != loop) continue;
         carrier *k = &carriers[count++];
         k->index = c;
         uint32_t mask = carried_mask(e, c);
-        const tw_instances *init = tw_emit_value(e, e->model->carried[c].init);
-        tw_emit_instances(e, &k->init, e->depth, mask);
+        const tw_instances *init = tw_gen_value(e, e->model->carried[c].init);
+        tw_gen_instances(e, &k->init, e->depth, mask);
         for (uint32_t r = 0; r < k->init.rows; r++)
             for (uint32_t v = 0; v < k->init.vectors; v++)
-                k->init.of[r * k->init.vectors + v] = tw_emit_splat(e, tw_emit_instance(init, r, v), lanes_by(e, mask));
+                k->init.of[r * k->init.vectors + v] = tw_gen_splat(e, tw_gen_instance(init, r, v), lanes_by(e, mask));
     }
     *out = carriers;
     return count;
@@ -211,7 +211,7 @@ static uint32_t instance_count(const tw_instances *instances)
 /* Phis at the begin of the loop's body, whose scope has been entered. */
 static void make_phis(tw_emitter *e, carrier *k, LLVMBasicBlockRef before)
 {
-    tw_emit_instances(e, &k->now, e->depth, carried_mask(e, k->index));
+    tw_gen_instances(e, &k->now, e->depth, carried_mask(e, k->index));
     for (uint32_t i = 0; i < instance_count(&k->now); i++) {
         k->now.of[i] = LLVMBuildPhi(e->builder, LLVMTypeOf(k->init.of[i]), "");
         LLVMAddIncoming(k->now.of[i], &k->init.of[i], &before, 1);
@@ -223,11 +223,11 @@ static void make_phis(tw_emitter *e, carrier *k, LLVMBasicBlockRef before)
 static void make_next(tw_emitter *e, carrier *k)
 {
     uint32_t mask = carried_mask(e, k->index);
-    const tw_instances *next = tw_emit_value(e, e->model->carried[k->index].next);
-    tw_emit_instances(e, &k->after, e->depth, mask);
+    const tw_instances *next = tw_gen_value(e, e->model->carried[k->index].next);
+    tw_gen_instances(e, &k->after, e->depth, mask);
     for (uint32_t r = 0; r < k->after.rows; r++)
         for (uint32_t v = 0; v < k->after.vectors; v++)
-            k->after.of[r * k->after.vectors + v] = tw_emit_splat(e, tw_emit_instance(next, r, v), lanes_by(e, mask));
+            k->after.of[r * k->after.vectors + v] = tw_gen_splat(e, tw_gen_instance(next, r, v), lanes_by(e, mask));
 }
 
 static LLVMValueRef merge(tw_emitter *e, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b, LLVMBasicBlockRef from_b)
@@ -244,7 +244,7 @@ static void end_carriers(tw_emitter *e, carrier *carriers, uint32_t count, LLVMB
         carrier *k = &carriers[c];
         tw_instances final = {0};
         uint32_t mask = carried_mask(e, k->index);
-        tw_emit_instances(e, &final, e->depth, mask);
+        tw_gen_instances(e, &final, e->depth, mask);
         for (uint32_t i = 0; i < instance_count(&k->init); i++)
             final.of[i] = merge(e, k->init.of[i], around, k->after.of[i], latch);
         set_values_of(e, TW_VALUE_FINAL, k->index, &final);
@@ -256,11 +256,11 @@ static void emit_if(tw_emitter *e, const tw_node *node)
     carrier *carriers = NULL;
     uint32_t count = begin_carriers(e, node->loop, &carriers);
     LLVMValueRef trips = emit_trip_count(e, node->loop);
-    LLVMBasicBlockRef then = tw_emit_block(e, "then"), after = tw_emit_block(e, "endif");
+    LLVMBasicBlockRef then = tw_gen_block(e, "then"), after = tw_gen_block(e, "endif");
     LLVMBasicBlockRef around = LLVMGetInsertBlock(e->builder);
-    LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntSGT, trips, tw_emit_const64(e, 0), ""), then, after);
+    LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntSGT, trips, tw_gen_const64(e, 0), ""), then, after);
     LLVMPositionBuilderAtEnd(e->builder, then);
-    push_scope(e, (tw_scope){.loop = node->loop, .node = node, .around = around, .counter = tw_emit_const64(e, 0)});
+    push_scope(e, (tw_scope){.loop = node->loop, .node = node, .around = around, .counter = tw_gen_const64(e, 0)});
     for (uint32_t c = 0; c < count; c++) {
         carriers[c].now = carriers[c].init; /* at most one trip: what it starts with is what it began with */
         set_values_of(e, TW_VALUE_CARRIED, carriers[c].index, &carriers[c].now);
@@ -292,8 +292,8 @@ static LLVMValueRef emit_trips(tw_emitter *e, const tw_node *node, bounds range,
     bool whole = step > 1 && !node->block; /* blocks may be cut short */
     carrier *carriers = NULL;
     uint32_t count = begin_carriers(e, node->loop, &carriers);
-    LLVMValueRef limit = whole ? LLVMBuildSub(b, range.upper, tw_emit_const64(e, (int64_t)step - 1), "") : range.upper;
-    LLVMBasicBlockRef before = tw_emit_block(e, "before"), body = tw_emit_block(e, "body"), after = tw_emit_block(e, "after");
+    LLVMValueRef limit = whole ? LLVMBuildSub(b, range.upper, tw_gen_const64(e, (int64_t)step - 1), "") : range.upper;
+    LLVMBasicBlockRef before = tw_gen_block(e, "before"), body = tw_gen_block(e, "body"), after = tw_gen_block(e, "after");
     LLVMBasicBlockRef around = LLVMGetInsertBlock(b);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, range.lower, limit, ""), before, after);
     LLVMPositionBuilderAtEnd(b, before);
@@ -304,7 +304,7 @@ static LLVMValueRef emit_trips(tw_emitter *e, const tw_node *node, bounds range,
     push_scope(e, (tw_scope){.loop = node->loop, .node = node, .around = around, .before = before, .counter = counter,
                              .sets_off_blocks = node->block != 0});
     for (uint32_t c = 0; c < count; c++) make_phis(e, &carriers[c], before);
-    LLVMValueRef next = LLVMBuildAdd(b, counter, tw_emit_const64(e, (int64_t)step), "");
+    LLVMValueRef next = LLVMBuildAdd(b, counter, tw_gen_const64(e, (int64_t)step), "");
     if (node->block) e->scopes[e->depth].upper = int_min(e, next, range.upper);
     emit_children(e, node);
     for (uint32_t c = 0; c < count; c++) make_next(e, &carriers[c]);
@@ -356,10 +356,10 @@ static void emit_node(tw_emitter *e, uint32_t index)
     bool alone = e->tree->shares_work && !e->in_threads;
     if (node->kind == TW_NODE_READ) {
         if (alone) e->meet_pending = true;
-        tw_emit_read(e, node);
+        tw_gen_read(e, node);
     } else if (node->kind == TW_NODE_STORE) {
         if (alone) emit_lone_store(e, node);
-        else tw_emit_store(e, node, NULL);
+        else tw_gen_store(e, node, NULL);
     } else if (e->model->loops[node->loop].is_if) {
         bool pending = e->meet_pending;
         emit_if(e, node);
@@ -373,7 +373,7 @@ static void emit_node(tw_emitter *e, uint32_t index)
 
 static LLVMValueRef load_field(tw_emitter *e, LLVMTypeRef type, size_t offset, const char *name)
 {
-    LLVMValueRef index = tw_emit_const64(e, (int64_t)offset);
+    LLVMValueRef index = tw_gen_const64(e, (int64_t)offset);
     LLVMValueRef at = LLVMBuildInBoundsGEP2(e->builder, e->i8, e->env, &index, 1, "");
     return LLVMBuildLoad2(e->builder, type, at, name);
 }
@@ -405,7 +405,7 @@ static void emit_outputs(tw_emitter *e)
     for (uint32_t i = 0; i < e->model->output_count; i++) {
         uint32_t value = e->model->outputs[i];
         uint8_t type = e->model->values[value].type;
-        LLVMValueRef bits = tw_emit_value(e, value)->of[0], index = tw_emit_const64(e, (int64_t)i * 8);
+        LLVMValueRef bits = tw_gen_value(e, value)->of[0], index = tw_gen_const64(e, (int64_t)i * 8);
         LLVMTypeRef raw = type == TW_I32 || type == TW_F32 ? e->i32 : e->i64;
         if (type == TW_F32 || type == TW_F64) bits = LLVMBuildBitCast(e->builder, bits, raw, "");
         if (raw == e->i32) bits = LLVMBuildZExt(e->builder, bits, e->i64, "");
@@ -445,24 +445,24 @@ static LLVMValueRef starts_at_zero(tw_emitter *e, LLVMValueRef good)
 {
     for (uint32_t c = 0; c < e->model->carried_count; c++) {
         if (e->model->carried[c].loop != 0) continue;
-        LLVMValueRef zero = LLVMBuildICmp(e->builder, LLVMIntEQ, e->first, tw_emit_const64(e, 0), "");
+        LLVMValueRef zero = LLVMBuildICmp(e->builder, LLVMIntEQ, e->first, tw_gen_const64(e, 0), "");
         return LLVMBuildAnd(e->builder, good, zero, "");
     }
     return good;
 }
 
-tw_status tw_emit_kernel(tw_emitter *e)
+tw_status tw_gen_kernel(tw_emitter *e)
 {
     LLVMTypeRef params[] = {e->pointer, e->i64, e->i64};
     e->function = LLVMAddFunction(e->module, "tw_kernel", LLVMFunctionType(e->i32, params, 3, 0));
-    LLVMBasicBlockRef entry = tw_emit_block(e, "entry"), body = tw_emit_block(e, "inside");
-    LLVMBasicBlockRef outside = tw_emit_block(e, "outside");
-    e->stopped = tw_emit_block(e, "stopped");
+    LLVMBasicBlockRef entry = tw_gen_block(e, "entry"), body = tw_gen_block(e, "inside");
+    LLVMBasicBlockRef outside = tw_gen_block(e, "outside");
+    e->stopped = tw_gen_block(e, "stopped");
     LLVMPositionBuilderAtEnd(e->builder, entry);
     load_environment(e);
     make_groups(e);
-    tw_emit_find_representatives(e);
-    LLVMValueRef good = starts_at_zero(e, tw_emit_range_check(e));
+    tw_gen_find_representatives(e);
+    LLVMValueRef good = starts_at_zero(e, tw_gen_range_check(e));
     LLVMBuildCondBr(e->builder, good, body, outside);
     LLVMPositionBuilderAtEnd(e->builder, outside);
     emit_return(e, TW_KERNEL_OUT_OF_RANGE);

@@ -80,52 +80,52 @@ typedef struct tw_emitter {
 
 /* ---- emit.c ---- */
 /* Emits the whole kernel into the emitter's module. */
-tw_status tw_emit_kernel(tw_emitter *e);
+tw_status tw_gen_kernel(tw_emitter *e);
 /* Remembers the first failure; the message is printf's. */
-void tw_emit_fail(tw_emitter *e, tw_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void tw_gen_fail(tw_emitter *e, tw_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- scope.c: where code goes ---- */
-LLVMBasicBlockRef tw_emit_block(tw_emitter *e, const char *name);
+LLVMBasicBlockRef tw_gen_block(tw_emitter *e, const char *name);
 /* Positions the builder for scope `depth`. Returns the block to come back to. */
-LLVMBasicBlockRef tw_emit_at(tw_emitter *e, uint32_t depth);
-void tw_emit_back(tw_emitter *e, LLVMBasicBlockRef block);
+LLVMBasicBlockRef tw_gen_at(tw_emitter *e, uint32_t depth);
+void tw_gen_back(tw_emitter *e, LLVMBasicBlockRef block);
 /* Innermost scope whose loop is in `mask`, for code that depends on those counters; 0 = none. */
-uint32_t tw_emit_depth_of(const tw_emitter *e, uint32_t mask);
-bool tw_emit_valid(const tw_emitter *e, const tw_instances *instances);
+uint32_t tw_gen_depth_of(const tw_emitter *e, uint32_t mask);
+bool tw_gen_valid(const tw_emitter *e, const tw_instances *instances);
 /* Fresh instances at scope `depth` for what varies with the loops in `mask`. */
-void tw_emit_instances(tw_emitter *e, tw_instances *out, uint32_t depth, uint32_t mask);
-LLVMValueRef tw_emit_const64(const tw_emitter *e, int64_t value);
+void tw_gen_instances(tw_emitter *e, tw_instances *out, uint32_t depth, uint32_t mask);
+LLVMValueRef tw_gen_const64(const tw_emitter *e, int64_t value);
 /* Word `index` of the arguments, loaded at the function's begin. */
-LLVMValueRef tw_emit_arg(tw_emitter *e, uint32_t index);
+LLVMValueRef tw_gen_arg(tw_emitter *e, uint32_t index);
 
 /* ---- ops.c: what operations mean ---- */
-LLVMTypeRef tw_emit_type(const tw_emitter *e, uint8_t type);
+LLVMTypeRef tw_gen_type(const tw_emitter *e, uint8_t type);
 /* The type of one instance: a vector of `lanes`, or the scalar itself for 1. */
-LLVMTypeRef tw_emit_lanes_of(LLVMTypeRef scalar, uint32_t lanes);
+LLVMTypeRef tw_gen_lanes_of(LLVMTypeRef scalar, uint32_t lanes);
 /* A scalar in every lane; a vector stays. */
-LLVMValueRef tw_emit_splat(tw_emitter *e, LLVMValueRef value, uint32_t lanes);
+LLVMValueRef tw_gen_splat(tw_emitter *e, LLVMValueRef value, uint32_t lanes);
 /* A wasm operation on scalars or on vectors of `lanes` lanes (arguments that are scalars then are splat). */
-LLVMValueRef tw_emit_op(tw_emitter *e, tw_op op, uint8_t type, LLVMValueRef *args, uint32_t lanes);
-LLVMValueRef tw_emit_intrinsic(tw_emitter *e, const char *name, LLVMTypeRef overload, LLVMValueRef *args, unsigned count);
+LLVMValueRef tw_gen_op(tw_emitter *e, tw_op op, uint8_t type, LLVMValueRef *args, uint32_t lanes);
+LLVMValueRef tw_gen_intrinsic(tw_emitter *e, const char *name, LLVMTypeRef overload, LLVMValueRef *args, unsigned count);
 
 /* ---- value.c ---- */
 /* Instances of a value, emitted where they belong unless they are there already. Never NULL. */
-const tw_instances *tw_emit_value(tw_emitter *e, uint32_t value);
+const tw_instances *tw_gen_value(tw_emitter *e, uint32_t value);
 /* The instance for (row, vector), whatever varies. */
-LLVMValueRef tw_emit_instance(const tw_instances *instances, uint32_t row, uint32_t vector);
+LLVMValueRef tw_gen_instance(const tw_instances *instances, uint32_t row, uint32_t vector);
 
 /* ---- access.c: reads and stores ---- */
-void tw_emit_find_representatives(tw_emitter *e);
+void tw_gen_find_representatives(tw_emitter *e);
 /* A stride that facts or the model fix; by depth of the loop. */
 bool tw_stride_known(const tw_emitter *e, uint32_t access, uint32_t depth, int64_t *out);
-void tw_emit_read(tw_emitter *e, const tw_node *node);
+void tw_gen_read(tw_emitter *e, const tw_node *node);
 /* only_if: an i1, or NULL. */
-void tw_emit_store(tw_emitter *e, const tw_node *node, LLVMValueRef only_if);
+void tw_gen_store(tw_emitter *e, const tw_node *node, LLVMValueRef only_if);
 
 /* ---- range.c ---- */
 /* An i1: every access of the tree stays inside memory for outermost trips first … last-1, and the numbers are what the facts
  * say. Emitted at the current position. */
-LLVMValueRef tw_emit_range_check(tw_emitter *e);
+LLVMValueRef tw_gen_range_check(tw_emitter *e);
 
 /* ---- elf.c ---- */
 /* One position-independent block out of a relocatable object; *entry is the offset of `symbol` in it. */

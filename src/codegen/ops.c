@@ -9,7 +9,7 @@
 
 #include "codegen/inside.h"
 
-LLVMTypeRef tw_emit_type(const tw_emitter *e, uint8_t type)
+LLVMTypeRef tw_gen_type(const tw_emitter *e, uint8_t type)
 {
     switch (type) {
     case TW_I32: return e->i32;
@@ -19,7 +19,7 @@ LLVMTypeRef tw_emit_type(const tw_emitter *e, uint8_t type)
     }
 }
 
-LLVMTypeRef tw_emit_lanes_of(LLVMTypeRef scalar, uint32_t lanes)
+LLVMTypeRef tw_gen_lanes_of(LLVMTypeRef scalar, uint32_t lanes)
 {
     return lanes > 1 ? LLVMVectorType(scalar, lanes) : scalar;
 }
@@ -29,7 +29,7 @@ static bool is_vector(LLVMValueRef value)
     return LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind;
 }
 
-LLVMValueRef tw_emit_splat(tw_emitter *e, LLVMValueRef value, uint32_t lanes)
+LLVMValueRef tw_gen_splat(tw_emitter *e, LLVMValueRef value, uint32_t lanes)
 {
     if (lanes == 1 || is_vector(value)) return value;
     LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(value), lanes);
@@ -42,7 +42,7 @@ LLVMValueRef tw_emit_splat(tw_emitter *e, LLVMValueRef value, uint32_t lanes)
     return LLVMBuildShuffleVector(e->builder, one, LLVMGetPoison(type), LLVMConstNull(LLVMVectorType(e->i32, lanes)), "");
 }
 
-LLVMValueRef tw_emit_intrinsic(tw_emitter *e, const char *name, LLVMTypeRef overload, LLVMValueRef *args, unsigned count)
+LLVMValueRef tw_gen_intrinsic(tw_emitter *e, const char *name, LLVMTypeRef overload, LLVMValueRef *args, unsigned count)
 {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMValueRef callee = LLVMGetIntrinsicDeclaration(e->module, id, &overload, 1);
@@ -76,7 +76,7 @@ static LLVMValueRef masked_count(tw_emitter *e, LLVMValueRef count, uint8_t type
 
 static LLVMValueRef zero_or_one(tw_emitter *e, LLVMValueRef bit, uint32_t lanes)
 {
-    return LLVMBuildZExt(e->builder, bit, tw_emit_lanes_of(e->i32, lanes), "");
+    return LLVMBuildZExt(e->builder, bit, tw_gen_lanes_of(e->i32, lanes), "");
 }
 
 static LLVMValueRef compare_int(tw_emitter *e, LLVMIntPredicate how, LLVMValueRef *a, uint32_t lanes)
@@ -92,18 +92,18 @@ static LLVMValueRef compare_float(tw_emitter *e, LLVMRealPredicate how, LLVMValu
 static LLVMValueRef with_flag(tw_emitter *e, const char *name, LLVMValueRef value)
 {
     LLVMValueRef args[] = {value, LLVMConstInt(e->i1, 0, 0)}; /* zero is no poison */
-    return tw_emit_intrinsic(e, name, LLVMTypeOf(value), args, 2);
+    return tw_gen_intrinsic(e, name, LLVMTypeOf(value), args, 2);
 }
 
 static LLVMValueRef funnel(tw_emitter *e, const char *name, LLVMValueRef *a)
 {
     LLVMValueRef args[] = {a[0], a[0], a[1]};
-    return tw_emit_intrinsic(e, name, LLVMTypeOf(a[0]), args, 3);
+    return tw_gen_intrinsic(e, name, LLVMTypeOf(a[0]), args, 3);
 }
 
 static LLVMValueRef extend_low(tw_emitter *e, LLVMValueRef value, LLVMTypeRef low, uint32_t lanes)
 {
-    LLVMValueRef cut = LLVMBuildTrunc(e->builder, value, tw_emit_lanes_of(low, lanes), "");
+    LLVMValueRef cut = LLVMBuildTrunc(e->builder, value, tw_gen_lanes_of(low, lanes), "");
     return LLVMBuildSExt(e->builder, cut, LLVMTypeOf(value), "");
 }
 
@@ -113,9 +113,9 @@ static LLVMValueRef canonical(tw_emitter *e, LLVMValueRef value, uint8_t type, u
     if (!e->facts->canonical_nan) return value;
     LLVMTypeRef bits_type = type == TW_F32 ? e->i32 : e->i64;
     uint64_t bits = type == TW_F32 ? 0x7fc00000u : 0x7ff8000000000000u;
-    LLVMValueRef nan = LLVMConstBitCast(LLVMConstInt(bits_type, bits, 0), tw_emit_type(e, type));
+    LLVMValueRef nan = LLVMConstBitCast(LLVMConstInt(bits_type, bits, 0), tw_gen_type(e, type));
     LLVMValueRef is_nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, value, value, "");
-    return LLVMBuildSelect(e->builder, is_nan, tw_emit_splat(e, nan, lanes), value, "");
+    return LLVMBuildSelect(e->builder, is_nan, tw_gen_splat(e, nan, lanes), value, "");
 }
 
 /* Float arithmetic: results that canonicalisation looks at. NULL for other operations. */
@@ -128,13 +128,13 @@ static LLVMValueRef arithmetic_float(tw_emitter *e, tw_op op, LLVMTypeRef type, 
     case TW_OP_F32_SUB: case TW_OP_F64_SUB: return LLVMBuildFSub(b, a[0], a[1], "");
     case TW_OP_F32_MUL: case TW_OP_F64_MUL: return LLVMBuildFMul(b, a[0], a[1], "");
     case TW_OP_F32_DIV: case TW_OP_F64_DIV: return LLVMBuildFDiv(b, a[0], a[1], "");
-    case TW_OP_F32_SQRT: case TW_OP_F64_SQRT: return tw_emit_intrinsic(e, "llvm.sqrt", of, a, 1);
-    case TW_OP_F32_MIN: case TW_OP_F64_MIN: return tw_emit_intrinsic(e, "llvm.minimum", of, a, 2);
-    case TW_OP_F32_MAX: case TW_OP_F64_MAX: return tw_emit_intrinsic(e, "llvm.maximum", of, a, 2);
-    case TW_OP_F32_CEIL: case TW_OP_F64_CEIL: return tw_emit_intrinsic(e, "llvm.ceil", of, a, 1);
-    case TW_OP_F32_FLOOR: case TW_OP_F64_FLOOR: return tw_emit_intrinsic(e, "llvm.floor", of, a, 1);
-    case TW_OP_F32_TRUNC: case TW_OP_F64_TRUNC: return tw_emit_intrinsic(e, "llvm.trunc", of, a, 1);
-    case TW_OP_F32_NEAREST: case TW_OP_F64_NEAREST: return tw_emit_intrinsic(e, "llvm.roundeven", of, a, 1);
+    case TW_OP_F32_SQRT: case TW_OP_F64_SQRT: return tw_gen_intrinsic(e, "llvm.sqrt", of, a, 1);
+    case TW_OP_F32_MIN: case TW_OP_F64_MIN: return tw_gen_intrinsic(e, "llvm.minimum", of, a, 2);
+    case TW_OP_F32_MAX: case TW_OP_F64_MAX: return tw_gen_intrinsic(e, "llvm.maximum", of, a, 2);
+    case TW_OP_F32_CEIL: case TW_OP_F64_CEIL: return tw_gen_intrinsic(e, "llvm.ceil", of, a, 1);
+    case TW_OP_F32_FLOOR: case TW_OP_F64_FLOOR: return tw_gen_intrinsic(e, "llvm.floor", of, a, 1);
+    case TW_OP_F32_TRUNC: case TW_OP_F64_TRUNC: return tw_gen_intrinsic(e, "llvm.trunc", of, a, 1);
+    case TW_OP_F32_NEAREST: case TW_OP_F64_NEAREST: return tw_gen_intrinsic(e, "llvm.roundeven", of, a, 1);
     case TW_OP_F32_DEMOTE_F64: return LLVMBuildFPTrunc(b, a[0], type, "");
     case TW_OP_F64_PROMOTE_F32: return LLVMBuildFPExt(b, a[0], type, "");
     default: return NULL;
@@ -146,9 +146,9 @@ static LLVMValueRef other_float(tw_emitter *e, tw_op op, LLVMTypeRef type, LLVMV
     LLVMBuilderRef b = e->builder;
     LLVMTypeRef of = LLVMTypeOf(a[0]);
     switch (op) {
-    case TW_OP_F32_ABS: case TW_OP_F64_ABS: return tw_emit_intrinsic(e, "llvm.fabs", of, a, 1);
+    case TW_OP_F32_ABS: case TW_OP_F64_ABS: return tw_gen_intrinsic(e, "llvm.fabs", of, a, 1);
     case TW_OP_F32_NEG: case TW_OP_F64_NEG: return LLVMBuildFNeg(b, a[0], "");
-    case TW_OP_F32_COPYSIGN: case TW_OP_F64_COPYSIGN: return tw_emit_intrinsic(e, "llvm.copysign", of, a, 2);
+    case TW_OP_F32_COPYSIGN: case TW_OP_F64_COPYSIGN: return tw_gen_intrinsic(e, "llvm.copysign", of, a, 2);
     case TW_OP_F32_CONVERT_I32_S: case TW_OP_F32_CONVERT_I64_S:
     case TW_OP_F64_CONVERT_I32_S: case TW_OP_F64_CONVERT_I64_S: return LLVMBuildSIToFP(b, a[0], type, "");
     case TW_OP_F32_CONVERT_I32_U: case TW_OP_F32_CONVERT_I64_U:
@@ -211,34 +211,34 @@ static LLVMValueRef integer(tw_emitter *e, tw_op op, uint8_t type, LLVMValueRef 
     BOTH(ROTR): return funnel(e, "llvm.fshr", a);
     BOTH(CLZ): return with_flag(e, "llvm.ctlz", a[0]);
     BOTH(CTZ): return with_flag(e, "llvm.cttz", a[0]);
-    BOTH(POPCNT): return tw_emit_intrinsic(e, "llvm.ctpop", LLVMTypeOf(a[0]), a, 1);
+    BOTH(POPCNT): return tw_gen_intrinsic(e, "llvm.ctpop", LLVMTypeOf(a[0]), a, 1);
     BOTH(EXTEND8_S): return extend_low(e, a[0], e->i8, lanes);
     BOTH(EXTEND16_S): return extend_low(e, a[0], e->i16, lanes);
     case TW_OP_I64_EXTEND32_S: return extend_low(e, a[0], e->i32, lanes);
-    case TW_OP_I32_WRAP_I64: return LLVMBuildTrunc(b, a[0], tw_emit_lanes_of(e->i32, lanes), "");
-    case TW_OP_I64_EXTEND_I32_S: return LLVMBuildSExt(b, a[0], tw_emit_lanes_of(e->i64, lanes), "");
-    case TW_OP_I64_EXTEND_I32_U: return LLVMBuildZExt(b, a[0], tw_emit_lanes_of(e->i64, lanes), "");
+    case TW_OP_I32_WRAP_I64: return LLVMBuildTrunc(b, a[0], tw_gen_lanes_of(e->i32, lanes), "");
+    case TW_OP_I64_EXTEND_I32_S: return LLVMBuildSExt(b, a[0], tw_gen_lanes_of(e->i64, lanes), "");
+    case TW_OP_I64_EXTEND_I32_U: return LLVMBuildZExt(b, a[0], tw_gen_lanes_of(e->i64, lanes), "");
     default: return NULL;
     }
 }
 
-LLVMValueRef tw_emit_op(tw_emitter *e, tw_op op, uint8_t type, LLVMValueRef *args, uint32_t lanes)
+LLVMValueRef tw_gen_op(tw_emitter *e, tw_op op, uint8_t type, LLVMValueRef *args, uint32_t lanes)
 {
     bool select = op == TW_OP_SELECT;
     size_t count = select ? 3 : strlen(tw_op_describe(op)->operands);
     LLVMValueRef a[3];
-    for (size_t i = 0; i < count; i++) a[i] = tw_emit_splat(e, args[i], lanes);
+    for (size_t i = 0; i < count; i++) a[i] = tw_gen_splat(e, args[i], lanes);
     if (select) {
         LLVMValueRef bit = LLVMBuildICmp(e->builder, LLVMIntNE, a[2], LLVMConstNull(LLVMTypeOf(a[2])), "");
         return LLVMBuildSelect(e->builder, bit, a[0], a[1], "");
     }
-    LLVMTypeRef result = tw_emit_lanes_of(tw_emit_type(e, type), lanes);
+    LLVMTypeRef result = tw_gen_lanes_of(tw_gen_type(e, type), lanes);
     LLVMValueRef value = arithmetic_float(e, op, result, a);
     if (value) return canonical(e, value, type, lanes);
     value = other_float(e, op, result, a);
     if (!value) value = compare(e, op, a, lanes);
     if (!value) value = integer(e, op, type, a, lanes);
     if (value) return value;
-    tw_emit_fail(e, TW_UNSUPPORTED, "kernels don't have the operation %s", tw_op_describe(op)->name);
+    tw_gen_fail(e, TW_UNSUPPORTED, "kernels don't have the operation %s", tw_op_describe(op)->name);
     return LLVMGetPoison(result);
 }

@@ -27,13 +27,13 @@ static void require(checker *c, LLVMValueRef bit)
 /* |word| < 2^bits, as an i1. */
 static LLVMValueRef is_small(tw_emitter *e, LLVMValueRef word, unsigned bits)
 {
-    LLVMValueRef shifted = LLVMBuildAdd(e->builder, word, tw_emit_const64(e, (int64_t)1 << bits), "");
-    return LLVMBuildICmp(e->builder, LLVMIntULT, shifted, tw_emit_const64(e, (int64_t)1 << (bits + 1)), "");
+    LLVMValueRef shifted = LLVMBuildAdd(e->builder, word, tw_gen_const64(e, (int64_t)1 << bits), "");
+    return LLVMBuildICmp(e->builder, LLVMIntULT, shifted, tw_gen_const64(e, (int64_t)1 << (bits + 1)), "");
 }
 
 static LLVMValueRef word_at(checker *c, uint32_t index, unsigned bits)
 {
-    LLVMValueRef word = tw_emit_arg(c->e, index);
+    LLVMValueRef word = tw_gen_arg(c->e, index);
     require(c, is_small(c->e, word, bits));
     return word;
 }
@@ -68,12 +68,12 @@ static linear trips_of(checker *c, uint32_t loop)
     uint32_t word = e->layout.trips[loop], depth = e->model->loops[loop].depth;
     t.constant = widen(e, word_at(c, word, NUMBER_BITS));
     for (uint32_t d = 0; d < depth; d++) {
-        LLVMValueRef coef = tw_emit_arg(e, word + 1 + d);
+        LLVMValueRef coef = tw_gen_arg(e, word + 1 + d);
         if (e->facts->varying[loop]) {
             require(c, is_small(e, coef, COEFFICIENT_BITS));
             t.coef[d] = widen(e, coef);
         } else {
-            require(c, LLVMBuildICmp(e->builder, LLVMIntEQ, coef, tw_emit_const64(e, 0), ""));
+            require(c, LLVMBuildICmp(e->builder, LLVMIntEQ, coef, tw_gen_const64(e, 0), ""));
         }
     }
     return t;
@@ -126,24 +126,24 @@ static linear offset_of(checker *c, uint32_t access, uint32_t count, LLVMValueRe
     LLVMBuilderRef b = e->builder;
     uint32_t word = e->layout.access[access], other = e->representative[access];
     linear f = {0};
-    LLVMValueRef base = tw_emit_arg(e, word);
+    LLVMValueRef base = tw_gen_arg(e, word);
     require_unless(c, unreached, is_small(e, base, NUMBER_BITS));
     f.constant = widen(e, base);
     for (uint32_t d = 0; d < count; d++) {
         int64_t known;
-        LLVMValueRef stride = tw_emit_arg(e, word + 1 + d);
+        LLVMValueRef stride = tw_gen_arg(e, word + 1 + d);
         bool is_known = tw_stride_known(e, access, d, &known);
-        LLVMValueRef fits = is_known ? LLVMBuildICmp(b, LLVMIntEQ, stride, tw_emit_const64(e, known), "")
+        LLVMValueRef fits = is_known ? LLVMBuildICmp(b, LLVMIntEQ, stride, tw_gen_const64(e, known), "")
                                      : is_small(e, stride, NUMBER_BITS);
         require_unless(c, unreached, fits);
         if (!is_known || known) f.coef[d] = widen(e, stride);
         if (other == access || is_known) continue;
-        LLVMValueRef others = tw_emit_arg(e, e->layout.access[other] + 1 + d);
+        LLVMValueRef others = tw_gen_arg(e, e->layout.access[other] + 1 + d);
         require_unless(c, unreached, LLVMBuildICmp(b, LLVMIntEQ, stride, others, ""));
     }
     if (other == access) return f;
-    LLVMValueRef from = LLVMBuildSub(b, base, tw_emit_arg(e, e->layout.access[other]), "");
-    require_unless(c, unreached, LLVMBuildICmp(b, LLVMIntEQ, from, tw_emit_const64(e, e->delta[access]), ""));
+    LLVMValueRef from = LLVMBuildSub(b, base, tw_gen_arg(e, e->layout.access[other]), "");
+    require_unless(c, unreached, LLVMBuildICmp(b, LLVMIntEQ, from, tw_gen_const64(e, e->delta[access]), ""));
     return f;
 }
 
@@ -157,7 +157,7 @@ static void check_access(checker *c, uint32_t access, const linear *all_trips)
         trips[d] = all_trips[chain[d]];
         varying += e->facts->varying[chain[d]];
     }
-    if (varying > MAX_VARYING) tw_emit_fail(e, TW_REFUSED, "more than %d nested loops with varying trip counts", MAX_VARYING);
+    if (varying > MAX_VARYING) tw_gen_fail(e, TW_REFUSED, "more than %d nested loops with varying trip counts", MAX_VARYING);
     LLVMValueRef unreached = LLVMBuildNot(e->builder, is_reached(e, trips, count), "");
     if (!count) unreached = LLVMConstInt(e->i1, 0, 0);
     linear offset = offset_of(c, access, count, unreached);
@@ -169,7 +169,7 @@ static void check_access(checker *c, uint32_t access, const linear *all_trips)
     require_unless(c, unreached, LLVMBuildAnd(e->builder, above, below, ""));
 }
 
-LLVMValueRef tw_emit_range_check(tw_emitter *e)
+LLVMValueRef tw_gen_range_check(tw_emitter *e)
 {
     checker c = {e, LLVMConstInt(e->i1, 1, 0)};
     linear trips[TW_MODEL_MAX_LOOPS] = {0};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codegen/inside.h"
 
-LLVMBasicBlockRef tw_emit_block(tw_emitter *e, const char *name)
+LLVMBasicBlockRef tw_gen_block(tw_emitter *e, const char *name)
 {
     return LLVMAppendBasicBlockInContext(e->context, e->function, name);
 }
 
-LLVMBasicBlockRef tw_emit_at(tw_emitter *e, uint32_t depth)
+LLVMBasicBlockRef tw_gen_at(tw_emitter *e, uint32_t depth)
 {
     LLVMBasicBlockRef current = LLVMGetInsertBlock(e->builder);
     if (depth < e->depth)
@@ -14,12 +14,12 @@ LLVMBasicBlockRef tw_emit_at(tw_emitter *e, uint32_t depth)
     return current;
 }
 
-void tw_emit_back(tw_emitter *e, LLVMBasicBlockRef block)
+void tw_gen_back(tw_emitter *e, LLVMBasicBlockRef block)
 {
     LLVMPositionBuilderAtEnd(e->builder, block);
 }
 
-uint32_t tw_emit_depth_of(const tw_emitter *e, uint32_t mask)
+uint32_t tw_gen_depth_of(const tw_emitter *e, uint32_t mask)
 {
     for (uint32_t depth = e->depth; depth > 0; depth--) {
         const tw_scope *scope = &e->scopes[depth];
@@ -28,7 +28,7 @@ uint32_t tw_emit_depth_of(const tw_emitter *e, uint32_t mask)
     return 0;
 }
 
-bool tw_emit_valid(const tw_emitter *e, const tw_instances *instances)
+bool tw_gen_valid(const tw_emitter *e, const tw_instances *instances)
 {
     return instances->serial && instances->depth <= e->depth && e->scopes[instances->depth].serial == instances->serial;
 }
@@ -38,7 +38,7 @@ static bool varies_with(uint32_t mask, uint32_t loop)
     return loop != TW_NONE && (mask >> loop & 1);
 }
 
-void tw_emit_instances(tw_emitter *e, tw_instances *out, uint32_t depth, uint32_t mask)
+void tw_gen_instances(tw_emitter *e, tw_instances *out, uint32_t depth, uint32_t mask)
 {
     out->serial = e->scopes[depth].serial;
     out->depth = depth;
@@ -48,21 +48,21 @@ void tw_emit_instances(tw_emitter *e, tw_instances *out, uint32_t depth, uint32_
     if (!out->of) {
         static LLVMValueRef nowhere[TW_MAX_INSTANCES]; /* written, never read: the failure ends the compilation */
         out->of = nowhere;
-        tw_emit_fail(e, TW_NO_MEMORY, "out of memory");
+        tw_gen_fail(e, TW_NO_MEMORY, "out of memory");
     }
 }
 
-LLVMValueRef tw_emit_const64(const tw_emitter *e, int64_t value)
+LLVMValueRef tw_gen_const64(const tw_emitter *e, int64_t value)
 {
     return LLVMConstInt(e->i64, (uint64_t)value, 0);
 }
 
-LLVMValueRef tw_emit_arg(tw_emitter *e, uint32_t index)
+LLVMValueRef tw_gen_arg(tw_emitter *e, uint32_t index)
 {
-    LLVMBasicBlockRef back = tw_emit_at(e, 0);
-    LLVMValueRef offset = tw_emit_const64(e, (int64_t)index * 8);
+    LLVMBasicBlockRef back = tw_gen_at(e, 0);
+    LLVMValueRef offset = tw_gen_const64(e, (int64_t)index * 8);
     LLVMValueRef at = LLVMBuildInBoundsGEP2(e->builder, e->i8, e->args, &offset, 1, "");
     LLVMValueRef value = LLVMBuildLoad2(e->builder, e->i64, at, "");
-    tw_emit_back(e, back);
+    tw_gen_back(e, back);
     return value;
 }
