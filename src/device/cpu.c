@@ -88,7 +88,8 @@ static int64_t chunk_size(const tw_launch *launch, uint32_t workers)
 static void run_alone(const tw_launch *launch, tw_launched *out)
 {
     tw_kernel_env env = env_of(launch);
-    int64_t chunk = launch->info->outer_parallel ? chunk_size(launch, 1) : launch->iterations;
+    bool whole = !launch->info->outer_parallel || launch->nanoseconds <= CHUNK_NS;
+    int64_t chunk = whole ? launch->iterations : chunk_size(launch, 1);
     int64_t done = 0;
     tw_kernel_result result = TW_KERNEL_DONE;
     while (done < launch->iterations && result == TW_KERNEL_DONE) {
@@ -102,6 +103,12 @@ static void run_alone(const tw_launch *launch, tw_launched *out)
         else if (result == TW_KERNEL_STOPPED) out->torn = true;
     }
     out->result = result, out->threads = 1, out->done = done;
+}
+
+void tw_launch_here(const tw_launch *launch, tw_launched *out)
+{
+    *out = (tw_launched){.threads = 1};
+    if (launch->iterations > 0) run_alone(launch, out);
 }
 
 /* ---- many workers, one range each ---- */
@@ -281,10 +288,9 @@ static void run_together(cpu_device *cpu, const tw_launch *launch, uint32_t work
 static void cpu_launch(tw_device *device, const tw_launch *launch, tw_launched *out)
 {
     cpu_device *cpu = (cpu_device *)device;
-    *out = (tw_launched){0};
+    *out = (tw_launched){.threads = 1};
     uint32_t width = tw_pool_width(cpu->pool), workers = launch->threads < width ? launch->threads : width;
-    if (launch->iterations < 1) *out = (tw_launched){.threads = 1};
-    else if (workers < 2) run_alone(launch, out);
+    if (workers < 2 || launch->iterations < 1) tw_launch_here(launch, out);
     else if (launch->info->outer_parallel) run_spread(cpu, launch, workers, out);
     else if (launch->info->shares_work) run_together(cpu, launch, workers, out);
     else run_alone(launch, out);

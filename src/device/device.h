@@ -55,6 +55,9 @@ struct tw_device {
  * thread is worker 0. Free with table->close when no launch runs. */
 tw_status tw_device_cpu_new(uint32_t threads, tw_device **out, tw_error *error);
 
+/* Runs host code on the calling thread, without any device: launch->threads counts as 1. */
+void tw_launch_here(const tw_launch *launch, tw_launched *out);
+
 static inline void tw_device_close(tw_device *device)
 {
     if (device) device->table->close(device);

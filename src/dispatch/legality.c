@@ -120,9 +120,9 @@ static int64_t last_counter(const legality *l, uint32_t loop)
     return most > 0 ? most - 1 : 0;
 }
 
-static void add_term(tw_overlap *overlap, __int128 coef, int64_t low, int64_t high, bool nonzero)
+static inline void add_term(tw_overlap *overlap, __int128 coef, int64_t low, int64_t high, bool nonzero)
 {
-    overlap->terms[overlap->count++] = (tw_overlap_term){coef, low, high, nonzero};
+    if (coef && low != high) overlap->terms[overlap->count++] = (tw_overlap_term){coef, low, high, nonzero};
 }
 
 /* The question: a loop around both accesses, and over how many loops around it. */
@@ -132,22 +132,21 @@ typedef struct question {
 } question;
 
 /* What both forms have in common. */
-static tw_overlap difference(const legality *l, const place *a, const place *b, const question *q)
+static void difference(const legality *l, const place *a, const place *b, const question *q, tw_overlap *out)
 {
     uint32_t equal = q->depth - q->over, depth = q->depth;
     const int64_t *A = a->numbers->stride, *B = b->numbers->stride;
-    tw_overlap overlap = {.start = (__int128)a->numbers->base - b->numbers->base};
+    out->start = (__int128)a->numbers->base - b->numbers->base, out->count = 0;
     int64_t width_a = a->access->width, width_b = b->access->width;
 #ifdef TW_PLANT_POINT_INTERVAL
     width_a = width_b = 1;
 #endif
-    overlap.least = 1 - width_a, overlap.most = width_b - 1;
-    for (uint32_t d = 0; d < equal; d++) add_term(&overlap, (__int128)A[d] - B[d], 0, last_counter(l, a->chain[d]), false);
+    out->least = 1 - width_a, out->most = width_b - 1;
+    for (uint32_t d = 0; d < equal; d++) add_term(out, (__int128)A[d] - B[d], 0, last_counter(l, a->chain[d]), false);
     for (uint32_t d = equal; d < a->depth; d++)
-        if (d != depth) add_term(&overlap, A[d], 0, last_counter(l, a->chain[d]), false);
+        if (d != depth) add_term(out, A[d], 0, last_counter(l, a->chain[d]), false);
     for (uint32_t d = equal; d < b->depth; d++)
-        if (d != depth) add_term(&overlap, -(__int128)B[d], 0, last_counter(l, b->chain[d]), false);
-    return overlap;
+        if (d != depth) add_term(out, -(__int128)B[d], 0, last_counter(l, b->chain[d]), false);
 }
 
 static bool possible(legality *l, tw_overlap *overlap)
@@ -165,14 +164,16 @@ static bool conflict(legality *l, const place *a, const place *b, const question
 #ifdef TW_PLANT_DROP_DEPENDENCE
     least = 0;
 #endif
-    tw_overlap apart = difference(l, a, b, q), within = apart;
-    add_term(&apart, (__int128)A - B, 0, last, false);
-    add_term(&apart, B, least, last, true);
-    if (!possible(l, &apart)) return false;
+    tw_overlap overlap;
+    difference(l, a, b, q, &overlap);
+    add_term(&overlap, (__int128)A - B, 0, last, false);
+    add_term(&overlap, B, least, last, true);
+    if (!possible(l, &overlap)) return false;
     if (A == B) return true;
-    add_term(&within, A, 0, last, false);
-    add_term(&within, -(__int128)B, 0, last, false);
-    return possible(l, &within);
+    difference(l, a, b, q, &overlap);
+    add_term(&overlap, A, 0, last, false);
+    add_term(&overlap, -(__int128)B, 0, last, false);
+    return possible(l, &overlap);
 }
 
 static bool is_inside(const place *p, uint32_t loop, uint32_t depth)
@@ -311,7 +312,8 @@ static void describe_strides(legality *l)
 
 void tw_legality_find(const tw_model *model, const tw_numbers *numbers, tw_facts *facts, tw_legality *out)
 {
-    legality l = {.model = model, .numbers = numbers, .facts = facts, .out = out, .budget = BUDGET};
+    legality l;
+    l.model = model, l.numbers = numbers, l.facts = facts, l.out = out, l.budget = BUDGET; /* places: as many as needed */
     memset(facts, 0, sizeof *facts);
     out->refusal = TW_REFUSAL_NONE, out->detail[0] = 0;
     find_places(&l);

@@ -15,15 +15,22 @@ typedef struct search {
     uint32_t *budget;
 } search;
 
+/* Most numbers fit into 64 bits, and dividing those is ten times quicker. */
+static bool is_short(wide a)
+{
+    return a == (int64_t)a && a != INT64_MIN;
+}
+
 static wide floor_div(wide a, wide b) /* b > 0 */
 {
+    if (is_short(a) && is_short(b)) return (int64_t)a / (int64_t)b - ((int64_t)a % (int64_t)b < 0);
     return a / b - (a % b < 0);
 }
 
-static wide gcd_of(wide a, wide b)
+static wide gcd_of(wide a, wide b) /* a > 0, b >= 0 */
 {
     while (b) {
-        wide rest = a % b;
+        wide rest = is_short(a) && is_short(b) ? (int64_t)a % (int64_t)b : a % b;
         a = b, b = rest;
     }
     return a;
@@ -93,8 +100,7 @@ static bool summarise(search *s)
 static bool residue_fits(const search *s, uint32_t k, wide start)
 {
     wide gcd = s->gcd[k], least = s->of->least;
-    wide ahead = (start - least) % gcd;
-    if (ahead < 0) ahead += gcd;
+    wide ahead = start - least - floor_div(start - least, gcd) * gcd;
     return least + ahead <= s->of->most;
 }
 
@@ -118,7 +124,8 @@ static bool reach(search *s, uint32_t k, wide start)
 
 bool tw_overlap_possible(tw_overlap *overlap, uint32_t *budget)
 {
-    search s = {.of = overlap, .budget = budget};
+    search s;
+    s.of = overlap, s.budget = budget;
     if (overlap->least > overlap->most) return false;
     if (!normalise(overlap) || !summarise(&s)) return true;
     return reach(&s, 0, overlap->start);
