@@ -6,6 +6,7 @@
 # make asan      the unit tests and transcripts under the address and undefined-behaviour sanitizers
 # make bench     the figures of docs/performance.md
 # make nests-long   100,000 random loop nests (make test takes what fits into four minutes)
+# make planted      plants each of the five known bugs and lets the suite look for it for five minutes
 # make install   into PREFIX (/usr/local), below DESTDIR where that is set
 # make clean     removes build/; the engine's build stays in its cache (see CONTRIBUTING.md)
 PRESET ?= release
@@ -13,7 +14,7 @@ PREFIX ?= /usr/local
 BUILD = build/$(PRESET)
 JOBS ?= $(shell nproc)
 
-.PHONY: demo test deps build asan bench nests-long install clean
+.PHONY: demo test deps build asan bench nests-long planted install clean
 
 demo: build
 	@sh scripts/demo.sh $(BUILD)
@@ -37,6 +38,9 @@ bench: build
 
 nests-long: build
 	@$(BUILD)/tests/nests/nests --count 100000 --jobs $(JOBS)
+
+planted: deps
+	@sh tests/planted/planted.sh . build/planted 300
 
 install: build
 	@cmake --install $(BUILD) --prefix $(PREFIX)

@@ -10,7 +10,6 @@
  *   bench time MODULE EXPORT N SAMPLES  calls EXPORT(N) with offload off
  *   bench spawn PAIRS COMMAND... -- COMMAND...   wall time of two processes, in turn; {} in a word stands for the pair's number */
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <spawn.h>
@@ -24,9 +23,6 @@
 #include "harness.h"
 
 enum { SAMPLE_NS = 2000000, WARM_NS = 100000000, PATIENCE_NS = 2000000000, MAX_REPEATS = 200 };
-
-typedef union native_arg { int32_t i32; float f32; double f64; } native_arg;
-typedef void (*native_func)(unsigned char *memory, const native_arg *args, double *result);
 
 static uint64_t now(void)
 {
@@ -45,8 +41,7 @@ static void fail(const char *what, const char *detail)
 
 typedef struct contender {
     tw_instance *instance; /* NULL: native */
-    native_func native;
-    native_arg native_args[GUEST_ARGS];
+    native_guest native;
     uint8_t *memory;
 } contender;
 
@@ -64,7 +59,7 @@ static void call_once(const match *m, const contender *c)
     double native_result;
     tw_error error;
     if (!c->instance) {
-        c->native(c->memory, c->native_args, &native_result);
+        harness_native_call(&c->native, &m->call, c->memory, &native_result);
     } else if (tw_instance_call(c->instance, m->which->export, m->call.args, m->call.arg_count, &result, m->has_result,
                                 &error) != TW_OK) {
         fail(m->which->name, error.message);
@@ -96,25 +91,11 @@ static void warm_up(const match *m)
         report_totals totals;
         sample(m, &m->on);
         uint64_t spent = now() - start;
-        bool known = harness_report(m->on.instance, &totals), settled = known && totals.original_iterations == originals;
+        bool known = harness_report(m->on.instance, &totals),
+             settled = known && totals.original_iterations == originals;
         if ((spent > WARM_NS && settled) || spent > PATIENCE_NS) return;
         originals = known ? totals.original_iterations : UINT64_MAX;
     }
-}
-
-static void start_native(match *m, const char *folder)
-{
-    char text[1024];
-    snprintf(text, sizeof text, "%s/native/%s.so", folder, m->which->program);
-    void *library = dlopen(text, RTLD_NOW | RTLD_LOCAL);
-    if (!library) fail(text, dlerror());
-    snprintf(text, sizeof text, "native_%s", m->which->export);
-    void *symbol = dlsym(library, text);
-    if (!symbol) fail(text, "not in the library");
-    memcpy(&m->native.native, &symbol, sizeof symbol);
-    for (size_t i = 0; i < m->call.arg_count; i++) memcpy(&m->native.native_args[i], &m->call.args[i].of, sizeof(native_arg));
-    m->native.memory = aligned_alloc(4096, (m->call.end + 8191) / 4096 * 4096);
-    if (!m->native.memory) fail(text, "no memory");
 }
 
 static void start_match(match *m, tw_module *module, tw_kernel_cache *cache, const char *folder, uint64_t most)
@@ -128,13 +109,15 @@ static void start_match(match *m, tw_module *module, tw_kernel_cache *cache, con
     m->off.memory = harness_memory(m->off.instance, &size);
     m->on.instance = harness_spawn(module, cache, m->call.end);
     m->on.memory = harness_memory(m->on.instance, &size);
-    start_native(m, folder);
+    m->native.native = harness_native_open(folder, m->which);
+    m->native.memory = aligned_alloc(4096, (m->call.end + 8191) / 4096 * 4096);
+    if (!m->native.memory) fail(m->which->name, "no memory");
 }
 
 static void print_match(const match *m, uint32_t pairs, bool first)
 {
-    printf("%s  {\"guest\": \"%s\", \"serial\": %s, \"repeats\": %u, \"samples\": [", first ? "" : ",\n", m->which->name,
-           m->which->refusal ? "true" : "false", m->repeats);
+    printf("%s  {\"guest\": \"%s\", \"serial\": %s, \"repeats\": %u, \"samples\": [", first ? "" : ",\n",
+           m->which->name, m->which->refusal ? "true" : "false", m->repeats);
     const contender *turns[] = {&m->off, &m->on, &m->native};
     for (uint32_t p = 0; p < pairs; p++) {
         uint64_t taken[3];
@@ -169,6 +152,7 @@ static int bench_kernels(char **args)
         print_match(&m, pairs, first);
         first = false;
         free(m.native.memory);
+        harness_native_close(&m.native.native);
         tw_instance_free(m.off.instance);
         tw_instance_free(m.on.instance);
         tw_module_free(module);

@@ -50,7 +50,9 @@ static uint64_t call(wasmtime_context_t *context, const wasmtime_func_t *func, c
 static wasmtime_func_t export(wasmtime_context_t *context, const wasmtime_instance_t *instance, const char *name)
 {
     wasmtime_extern_t item;
-    need(wasmtime_instance_export_get(context, instance, name, strlen(name), &item) && item.kind == WASMTIME_EXTERN_FUNC, name);
+    need(wasmtime_instance_export_get(context, instance, name, strlen(name), &item) &&
+             item.kind == WASMTIME_EXTERN_FUNC,
+         name);
     return item.of.func;
 }
 
@@ -65,7 +67,8 @@ static void measure(wasmtime_context_t *context, const wasmtime_instance_t *inst
 int main(int argc, char **argv)
 {
     int timed = argc == 6 && strcmp(argv[1], "time") == 0;
-    need(timed || (argc == 3 && strcmp(argv[1], "run") == 0), "usage: minimal run MODULE | time MODULE EXPORT N SAMPLES");
+    need(timed || (argc == 3 && strcmp(argv[1], "run") == 0),
+         "usage: minimal run MODULE | time MODULE EXPORT N SAMPLES");
     size_t size;
     uint8_t *bytes = read_file(argv[2], &size);
     wasm_engine_t *engine = wasm_engine_new();

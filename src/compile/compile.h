@@ -14,7 +14,7 @@ typedef struct tw_compiler tw_compiler;
 
 typedef struct tw_compiler_options {
     const char *worker_path; /* NULL: TW_WORKER in the environment of a checked build, else beside the library */
-    uint32_t limit_ms;       /* wall clock of one request */
+    uint32_t limit_ms;       /* wall clock of one request, the worker's start included; 0: 20 s */
 } tw_compiler_options;
 
 /* One a process is enough. Starts nothing: the worker runs from the first request on and leaves after some idle time. */
@@ -34,8 +34,8 @@ tw_status tw_compiler_submit(tw_compiler *compiler, const char *request, size_t 
 /* For `inspect --dump`: what = "schedule" or "llvm" or "asm"; waits; *text malloc'd. */
 tw_status tw_compiler_dump(tw_compiler *compiler, const char *what, const char *request, size_t size, char **text,
                            tw_error *error);
-/* What goes into cache keys: versions of the worker, LLVM and the target with its features. Static after the first call;
- * asks the worker once (its path, size and mtime stand in for the contents). */
+/* What goes into cache keys: kernel ABI, the worker's file (path, size and time of last change stand in for its contents) and
+ * this processor. Starts nothing. Static after the first call. */
 tw_status tw_compiler_identity(tw_compiler *compiler, const char **out, tw_error *error);
 
 #endif

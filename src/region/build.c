@@ -10,7 +10,7 @@
  * predecessor adds that branch; anything else is an `or` of its edges. Merge parameters are selects, unless they
  * only carry a loop's result around the branch that guards it. */
 
-enum { CANT = UINT32_MAX - 1, DEEPEST = 200 };
+enum { CANT = UINT32_MAX - 1, DEEPEST = 200, DRAFT_DEPTH = 64 };
 
 static bool fail_memory(tw_builder *b)
 {
@@ -427,9 +427,9 @@ static uint32_t carried_of(tw_builder *b, tw_ir_value param)
 /* A scalar that loop `over` left behind. */
 static uint32_t final_of(tw_builder *b, tw_ir_value value, tw_loop over, tw_loop scope)
 {
-    const tw_loopdata *data = &b->loops->items[over];
-    const tw_ir_blockdata *header = &b->func->blocks[data->header];
-    if (data->parent != scope) return refuse_value(b, TW_REFUSAL_CONTROL, "a scalar leaves two loops at once", value);
+    while (over != TW_NO_LOOP && b->loops->items[over].parent != scope) over = b->loops->items[over].parent;
+    if (over == TW_NO_LOOP) return refuse_value(b, TW_REFUSAL_CONTROL, "a scalar's loop isn't inside its use's", value);
+    const tw_ir_blockdata *header = &b->func->blocks[b->loops->items[over].header];
     for (uint32_t p = 0; p < header->param_count; p++) {
         tw_ir_value param = header->first_param + p;
         if (b->top_tested[over] ? value != param : value != latch_arg(b, over, p)) continue;
@@ -445,28 +445,54 @@ static uint32_t final_of(tw_builder *b, tw_ir_value value, tw_loop over, tw_loop
     return refuse_value(b, TW_REFUSAL_CONTROL, "a value from the last iteration of an inner loop is used after it", value);
 }
 
-static bool is_final_of(const tw_builder *b, uint32_t final, uint32_t init)
+/* What `final` is when the last loops of its chain weren't entered: their inits. */
+static bool falls_back_to(const tw_builder *b, uint32_t final, uint32_t value)
 {
-    const tw_value_node *node = &b->model->values[final];
-    return node->kind == TW_VALUE_FINAL && b->model->carried[node->index].init == init;
+    for (uint32_t steps = 0; steps < TW_MODEL_MAX_LOOPS; steps++) {
+        if (final == value) return true;
+        const tw_value_node *node = &b->model->values[final];
+        if (node->kind != TW_VALUE_FINAL) return false;
+        final = b->model->carried[node->index].init;
+        if (final == TW_NONE) return false;
+    }
+    return false;
 }
+
+static bool edge_value(tw_builder *b, const tw_cfg_edge *edge, tw_loop loop, uint32_t *out);
+
+static uint32_t pick_by_edges(tw_builder *b, tw_ir_value param, const uint32_t *values, uint32_t count)
+{
+    tw_ir_block block = data_of(b, param)->block;
+    uint32_t result = values[count - 1], test;
+    for (uint32_t k = count - 1; k-- > 0;) {
+        if (values[k] == result) continue;
+        if (!edge_value(b, pred_edge(b, block, k), loop_at(b, block), &test)) return TW_NONE;
+        if (test == TW_NONE) return refuse_value(b, TW_REFUSAL_CONTROL, "a merge that no branch decides", param);
+        result = add_op(b, TW_OP_SELECT, data_of(b, param)->type, values[k], result, test);
+        if (result == TW_NONE) return TW_NONE;
+    }
+    return result;
+}
+
+enum { MOST_MERGED = 8 };
 
 static uint32_t merge_value(tw_builder *b, tw_ir_value param)
 {
     tw_ir_block block = data_of(b, param)->block;
     tw_loop scope = loop_at(b, block);
+    uint32_t count = pred_count(b, block), values[MOST_MERGED], yes;
     tw_ir_value condition;
-    uint32_t yes;
-    if (pred_count(b, block) != 2) return refuse_value(b, TW_REFUSAL_CONTROL, "a value is merged from more than two places", param);
-    uint32_t first = use_value(b, merge_arg(b, param, 0), scope);
-    uint32_t second = first == TW_NONE ? TW_NONE : use_value(b, merge_arg(b, param, 1), scope);
-    if (second == TW_NONE) return TW_NONE;
-    if (first == second || is_final_of(b, first, second)) return first;
-    if (is_final_of(b, second, first)) return second;
-    if (!find_branch(b, block, &condition, &yes)) return refuse_value(b, TW_REFUSAL_CONTROL, "a merge that no single branch decides", param);
+    if (count > MOST_MERGED) return refuse_value(b, TW_REFUSAL_CONTROL, "a value is merged from too many places", param);
+    for (uint32_t k = 0; k < count; k++)
+        if ((values[k] = use_value(b, merge_arg(b, param, k), scope)) == TW_NONE) return TW_NONE;
+    for (uint32_t k = 0; k < count; k++) {
+        bool all = true;
+        for (uint32_t j = 0; j < count; j++) all &= falls_back_to(b, values[k], values[j]);
+        if (all) return values[k];
+    }
+    if (!find_branch(b, block, &condition, &yes)) return pick_by_edges(b, param, values, count);
     uint32_t test = use_value(b, condition, scope);
-    if (test == TW_NONE) return TW_NONE;
-    return add_op(b, TW_OP_SELECT, data_of(b, param)->type, yes == 0 ? first : second, yes == 0 ? second : first, test);
+    return test == TW_NONE ? TW_NONE : add_op(b, TW_OP_SELECT, data_of(b, param)->type, values[yes], values[!yes], test);
 }
 
 /* Division is only taken on when it can't trap: by a constant that is neither 0 nor (signed) -1. */
@@ -545,23 +571,25 @@ static bool post_dominates(const tw_builder *b, tw_ir_block later, tw_ir_block e
 
 static bool guard_of(tw_builder *b, tw_ir_block block, tw_loop loop, const tw_guard **out);
 
-/* The guard's chain as a 0/1 value; *out TW_NONE for "always". */
-static bool guard_value(tw_builder *b, const tw_guard *guard, tw_loop loop, bool skip_static, uint32_t *out)
+/* One link of the chain as a 0/1 value; TW_NONE on failure. */
+static uint32_t link_value(tw_builder *b, const tw_guard *guard, tw_loop loop)
+{
+    if (guard->value != TW_NONE) return guard->value;
+    uint32_t value = use_value(b, guard->condition, loop), zero = value == TW_NONE ? TW_NONE : add_const(b, TW_I32, 0);
+    if (zero == TW_NONE) return TW_NONE;
+    return ((tw_guard *)guard)->value = add_op(b, guard->side ? TW_OP_I32_NE : TW_OP_I32_EQ, TW_I32, value, zero, TW_NONE);
+}
+
+/* The guard's chain as a 0/1 value, without the links that are if-loops; *out TW_NONE for "always". */
+static bool guard_value(tw_builder *b, const tw_guard *guard, tw_loop loop, bool without_ifs, uint32_t *out)
 {
     uint32_t all = TW_NONE;
     for (; guard; guard = guard->parent) {
-        if (skip_static && guard->expr != TW_NONE && !b->model->exprs[guard->expr].counters) continue;
-        uint32_t value = guard->value;
-        if (value == TW_NONE) {
-            value = use_value(b, guard->condition, loop);
-            if (value == TW_NONE) return false;
-            uint32_t zero = add_const(b, TW_I32, 0);
-            value = zero == TW_NONE ? TW_NONE : add_op(b, guard->side ? TW_OP_I32_NE : TW_OP_I32_EQ, TW_I32, value, zero, TW_NONE);
-            if (value == TW_NONE) return false;
-            ((tw_guard *)guard)->value = value;
-        }
-        all = all == TW_NONE ? value : add_op(b, TW_OP_I32_AND, TW_I32, all, value, TW_NONE);
-        if (all == TW_NONE) return false;
+        if (without_ifs && guard->expr != TW_NONE) continue;
+        uint32_t value = link_value(b, guard, loop);
+        if (value != TW_NONE && all != TW_NONE) value = add_op(b, TW_OP_I32_AND, TW_I32, all, value, TW_NONE);
+        if (value == TW_NONE) return false;
+        all = value;
     }
     *out = all;
     return true;
@@ -577,11 +605,20 @@ static bool new_guard(tw_builder *b, const tw_guard *parent, tw_ir_value conditi
     return true;
 }
 
-/* The condition under which pred edge k of block is taken, as a value. */
+static tw_loop child_holding(const tw_builder *b, tw_loop loop, tw_ir_block block)
+{
+    tw_loop inner = loop_at(b, block);
+    while (inner != TW_NO_LOOP && b->loops->items[inner].parent != loop) inner = b->loops->items[inner].parent;
+    return inner;
+}
+
+/* The condition under which a pred edge is taken, as a value. */
 static bool edge_value(tw_builder *b, const tw_cfg_edge *edge, tw_loop loop, uint32_t *out)
 {
     const tw_ir_blockdata *from = &b->func->blocks[edge->from];
     const tw_guard *guard;
+    tw_loop child = loop_at(b, edge->from) == loop ? TW_NO_LOOP : child_holding(b, loop, edge->from);
+    if (child != TW_NO_LOOP) return guard_of(b, b->loops->items[child].header, loop, &guard) && guard_value(b, guard, loop, false, out);
     if (loop_at(b, edge->from) != loop || from->term == TW_IR_SWITCH)
         return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "a block is reached in ways that can't be told apart");
     if (!guard_of(b, edge->from, loop, &guard)) return false;
@@ -606,17 +643,8 @@ static bool or_guard(tw_builder *b, tw_ir_block block, tw_loop loop, const tw_gu
     return true;
 }
 
-static tw_loop child_holding(const tw_builder *b, tw_loop loop, tw_ir_block block)
-{
-    tw_loop inner = loop_at(b, block);
-    while (inner != TW_NO_LOOP && b->loops->items[inner].parent != loop) inner = b->loops->items[inner].parent;
-    return inner;
-}
-
 static bool make_guard(tw_builder *b, tw_ir_block block, tw_loop loop, const tw_guard **out)
 {
-    *out = NULL;
-    if (block == b->loops->items[loop].header) return true;
     tw_ir_block from = b->cfg->idom[block];
     if (from == TW_IR_NO_BLOCK) return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "an unreachable block");
     bool always = post_dominates(b, block, from);
@@ -641,8 +669,10 @@ static bool make_guard(tw_builder *b, tw_ir_block block, tw_loop loop, const tw_
            new_guard(b, parent, b->func->blocks[from].value, pred_edge(b, block, 0)->edge == 0, loop, out);
 }
 
+/* Remembered by block: a header's is that within the loop around its own. */
 static bool guard_of(tw_builder *b, tw_ir_block block, tw_loop loop, const tw_guard **out)
 {
+    if (block == b->loops->items[loop].header) return *out = NULL, true;
     if (b->guard_known[block]) return *out = b->guard[block], true;
     if (++b->depth > DEEPEST) return b->depth--, tw_refuse(b->reason, TW_REFUSAL_CONTROL, "branches nest too deeply");
     bool ok = make_guard(b, block, loop, out);
@@ -659,8 +689,8 @@ bool tw_build_new_loop(tw_builder *b, uint32_t parent, uint32_t *out)
 {
     tw_model *model = b->model;
     uint32_t depth = parent == TW_NONE ? 0 : model->loops[parent].depth + 1;
-    if (model->loop_count >= TW_MODEL_MAX_LOOPS || depth >= TW_MODEL_MAX_DEPTH)
-        return tw_refuse(b->reason, TW_REFUSAL_TOO_BIG, "more loops than a model may have");
+    if (model->loop_count >= TW_MODEL_MAX_LOOPS || depth >= DRAFT_DEPTH)
+        return tw_refuse(b->reason, TW_REFUSAL_TOO_BIG, "%u loops, %u deep", model->loop_count + 1, depth + 1);
     if (!TW_ARENA_GROW(&model->arena, model->loops, model->loop_count, model->loop_capacity)) return fail_memory(b);
     model->loops[model->loop_count] = (tw_model_loop){.parent = parent, .depth = depth, .trips = TW_NONE, .place = TW_NO_OFFSET};
     b->natural[model->loop_count] = TW_NO_LOOP;
@@ -684,8 +714,10 @@ static uint32_t under(tw_builder *b, const tw_guard *guard, uint32_t trips)
 }
 
 /* The if-loop for `guard` at the end of `loop`, opened anew unless it is the last item there. */
-static bool open_if(tw_builder *b, uint32_t loop, const tw_guard *guard, uint32_t *out)
+static bool open_if(tw_builder *b, uint32_t loop, const tw_guard *guard, tw_loop natural, uint32_t *out)
 {
+    uint32_t value = link_value(b, guard, natural);
+    if (value == TW_NONE) return false;
     uint32_t trips = under(b, guard, tw_expr_const(b->model, 64, 1));
     if (trips == TW_NONE) return fail_memory(b);
     const tw_model_loop *into = &b->model->loops[loop];
@@ -696,18 +728,17 @@ static bool open_if(tw_builder *b, uint32_t loop, const tw_guard *guard, uint32_
     }
     if (!tw_build_new_loop(b, loop, out)) return false;
     b->model->loops[*out].is_if = true;
+    b->if_value[*out] = value;
     b->model->loops[*out].trips = trips;
     return tw_build_add_item(b, loop, (tw_item){.kind = TW_ITEM_LOOP, .index = *out, .value = TW_NONE, .guard = TW_NONE});
 }
 
 /* Where the items of a block with this guard go. */
-static bool open_scope(tw_builder *b, uint32_t loop, const tw_guard *guard, uint32_t *out)
+static bool open_scope(tw_builder *b, tw_loop natural, const tw_guard *guard, uint32_t *out)
 {
-    *out = loop;
-    if (!guard) return true;
-    if (!open_scope(b, loop, guard->parent, out)) return false;
-    if (!b->use_ifs || guard->expr == TW_NONE || b->model->exprs[guard->expr].counters) return true;
-    return open_if(b, *out, guard, out);
+    if (!guard) return *out = b->loop_of[natural], true;
+    if (!open_scope(b, natural, guard->parent, out)) return false;
+    return !b->use_ifs || guard->expr == TW_NONE || open_if(b, *out, guard, natural, out);
 }
 
 static bool add_access(tw_builder *b, const tw_ir_inst *inst, tw_loop scope, uint32_t loop, uint32_t *out)
@@ -769,7 +800,7 @@ static bool walk_block(tw_builder *b, tw_ir_block block, tw_loop loop)
         if (kind != TW_KIND_LOAD && kind != TW_KIND_STORE) return refuse_inst(b, inst);
         const tw_guard *guard;
         uint32_t scope, condition;
-        if (!guard_of(b, block, loop, &guard) || !open_scope(b, b->loop_of[loop], guard, &scope) ||
+        if (!guard_of(b, block, loop, &guard) || !open_scope(b, loop, guard, &scope) ||
             !guard_value(b, guard, loop, b->use_ifs, &condition))
             return false;
         if (kind == TW_KIND_LOAD ? !add_read(b, inst, loop, scope, condition) : !add_store(b, inst, loop, scope, condition)) return false;
@@ -834,7 +865,7 @@ static bool walk_child(tw_builder *b, tw_loop child, tw_loop loop)
     const tw_guard *guard;
     uint32_t scope, index, trips;
     if (!check_shape(b, child) || !guard_of(b, b->loops->items[child].header, loop, &guard) ||
-        !open_scope(b, b->loop_of[loop], guard, &scope) || !tw_build_new_loop(b, scope, &index))
+        !open_scope(b, loop, guard, &scope) || !tw_build_new_loop(b, scope, &index))
         return false;
     b->loop_of[child] = index;
     b->natural[index] = child;
@@ -1000,6 +1031,7 @@ bool tw_build_draft(tw_builder *b)
     b->natural[outer] = 0;
     b->model->loops[outer].place = b->model->place;
     b->model->exits_at_end = !b->top_tested[0];
+    b->model->copies = 1;
     b->model->exit = 1;
     if (!count_loop(b, 0, &trips)) return false;
     b->model->loops[outer].trips = b->arrivals[0] = trips;

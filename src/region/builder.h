@@ -6,7 +6,8 @@
  *
  *   build.c    walks the loops' blocks in order: items, guards, values; addresses and trip counts stay polynomials
  *   reroll.c   unrolled bodies and main + remainder loops become one statement on a finer domain
- *   finish.c   polynomials become affines; what nothing uses any more is dropped
+ *   finish.c   if-loops whose condition varies become predicates again; polynomials become affines; what nothing uses any more is
+ *              dropped
  *
  * Inside the builder a loop's counter is the COUNTER atom of the cut's loop that it came from. */
 
@@ -43,6 +44,7 @@ typedef struct tw_builder {
     uint32_t *arrivals;     /* cut's loop → expr: header arrivals in one entry, 0 when it isn't entered */
     uint8_t *top_tested;    /* cut's loop: left at its header */
     tw_loop natural[TW_MODEL_MAX_LOOPS]; /* model's loop → cut's; TW_NO_LOOP for an if or a merged loop's leftover */
+    uint32_t if_value[TW_MODEL_MAX_LOOPS]; /* model's if-loop → its condition as a 0/1 value */
     const tw_poly **affine; /* model's affine → polynomial */
     uint32_t *affine_loop;  /* and the model's loop it is seen from */
     const tw_guard **guard; /* block → guard */

@@ -112,6 +112,7 @@ static bool fill(adder *a, tw_model *model)
     model->output_count = last->arg_count;
     model->exits_at_end = true;
     model->exit = 1;
+    model->copies = 1;
     return true;
 }
 

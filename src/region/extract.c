@@ -315,7 +315,7 @@ bool tw_cut_new(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_a
     if (func->blocks[header].loop_offset == TW_NO_OFFSET || !func->blocks[header].local_values)
         return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop's header isn't the start of a wasm loop");
     *out = (tw_cut){.live_outs = tw_live_outs_of(analysis, loop).count > 0};
-    choice chosen;
+    choice chosen = {0};
     if (!choose_locals(module, analysis, loop, out->live_outs, arena, &chosen, reason)) return false;
     out->locals = chosen.locals;
     out->live_in_count = chosen.live_ins;

@@ -18,6 +18,72 @@ static bool fail_memory(tw_builder *b)
     return tw_refuse(b->reason, TW_REFUSAL_TOO_BIG, "the model grows too large");
 }
 
+/* ---- ifs that vary ---- */
+
+static uint32_t both(tw_model *model, uint32_t x, uint32_t y)
+{
+    if (x == TW_NONE || y == TW_NONE) return x == TW_NONE ? y : x;
+    if (model->value_count >= TW_MODEL_MAX_VALUES) return TW_NONE;
+    if (!TW_ARENA_GROW(&model->arena, model->values, model->value_count, model->value_capacity)) return TW_NONE;
+    model->values[model->value_count] = (tw_value_node){.kind = TW_VALUE_OP, .type = TW_I32, .op = TW_OP_I32_AND, .index = TW_NONE, .args = {x, y, TW_NONE}};
+    return model->value_count++;
+}
+
+/* The items of if-loop `gone` with its condition as their guard. Counted loops have it in their trips already; an if-loop
+ * takes it over. */
+static bool predicate_items(tw_builder *b, uint32_t gone, uint32_t parent)
+{
+    tw_model *model = b->model;
+    uint32_t condition = tw_expr_op(model, TW_OP_I32_WRAP_I64, 32, model->loops[gone].trips, TW_NONE), none = tw_expr_const(model, 64, 0);
+    for (uint32_t i = 0; i < model->loops[gone].item_count; i++) {
+        tw_item *item = &model->loops[gone].items[i];
+        if (item->kind != TW_ITEM_LOOP) {
+            item->guard = both(model, item->guard, b->if_value[gone]);
+            model->accesses[item->index].loop = parent;
+            uint32_t address = model->accesses[item->index].address;
+            if (b->affine_loop[address] == gone) b->affine_loop[address] = parent;
+            if (item->guard == TW_NONE) return fail_memory(b);
+            continue;
+        }
+        tw_model_loop *child = &model->loops[item->index];
+        child->parent = parent;
+        if (!child->is_if) continue;
+        child->trips = tw_expr_select(model, condition, child->trips, none);
+        b->if_value[item->index] = both(model, b->if_value[item->index], b->if_value[gone]);
+        if (child->trips == TW_NONE || b->if_value[item->index] == TW_NONE) return fail_memory(b);
+    }
+    return true;
+}
+
+static bool lower_if(tw_builder *b, uint32_t loop, uint32_t at)
+{
+    tw_model *model = b->model;
+    uint32_t gone = model->loops[loop].items[at].index, count = model->loops[gone].item_count, old = model->loops[loop].item_count;
+    tw_item *items = TW_NEW_ARRAY(&model->arena, tw_item, old + count);
+    if (!items) return fail_memory(b);
+    if (!predicate_items(b, gone, loop)) return false;
+    memcpy(items, model->loops[loop].items, at * sizeof *items);
+    if (count) memcpy(items + at, model->loops[gone].items, count * sizeof *items);
+    memcpy(items + at + count, model->loops[loop].items + at + 1, (old - at - 1) * sizeof *items);
+    model->loops[gone].item_count = 0;
+    model->loops[loop].items = items;
+    model->loops[loop].item_count = model->loops[loop].item_capacity = old - 1 + count;
+    return true;
+}
+
+static bool lower_varying_ifs(tw_builder *b)
+{
+    tw_model *model = b->model;
+    for (uint32_t l = 0; l < model->loop_count; l++)
+        for (uint32_t i = 0; i < model->loops[l].item_count;) {
+            const tw_item *item = &model->loops[l].items[i];
+            bool varies = item->kind == TW_ITEM_LOOP && model->loops[item->index].is_if && model->exprs[model->loops[item->index].trips].counters;
+            if (!varies) i++;
+            else if (!lower_if(b, l, i)) return false;
+        }
+    return true;
+}
+
 /* ---- affines ---- */
 
 static void set_depths(tw_model *model)
@@ -233,6 +299,9 @@ static bool mark_all(finisher *f)
     f->expr = new_map(f, TW_MODEL_MAX_EXPRS);
     if (!f->expr) return fail_memory(f->b);
     mark_loop(f, 0);
+    for (uint32_t l = 0; l < m->loop_count; l++)
+        if (f->loop[l] != TW_NONE && m->loops[l].depth >= TW_MODEL_MAX_DEPTH)
+            return tw_refuse(f->b->reason, TW_REFUSAL_TOO_BIG, "the loops nest %u deep", m->loops[l].depth + 1);
     for (uint32_t i = 0; i < m->check_count; i++) mark_expr(f, m->checks[i].expr);
     for (uint32_t i = 0; i < m->header_count; i++) mark_expr(f, m->headers[i].step);
     mark_inspected(f);
@@ -270,6 +339,7 @@ bool tw_build_finish(tw_builder *b)
 {
     finisher f = {.b = b, .model = b->model};
     tw_model *m = b->model;
+    if (!lower_varying_ifs(b)) return false;
     set_depths(m);
     m->affines = TW_NEW_ARRAY(&m->arena, tw_affine, TW_MODEL_MAX_VALUES);
     if (!m->affines) return fail_memory(b);

@@ -190,6 +190,7 @@ typedef struct tw_model {
     uint32_t *outputs;       uint32_t output_count; /* values: results of a whole-function region, which has no loops */
     tw_item *items;          uint32_t item_count, item_capacity; /* of a region without loops */
     bool exits_at_end;       /* the only exit is at the latch: all arrivals run whole; else the last one is the guest's */
+    uint32_t copies;         /* iterations of loop 0 here for one of the original loop, which was unrolled; at least 1 */
     uint32_t exit;           /* the rewrite's exit number when the loop is left */
 } tw_model;
 

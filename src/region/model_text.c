@@ -6,7 +6,7 @@
  * kind with a lower number, but that loops name exprs and carried scalars name values). Words are separated by spaces;
  * numbers are decimal, with a '-' where negative, or 0x…; [ ] marks what may be missing.
  *
- *   region "NAME" [func N] [at OFFSET] [exits-at-end] exit N      NAME: bytes; " \ and control bytes as \xx
+ *   region "NAME" [func N] [at OFFSET] [exits-at-end] [copies N] exit N   NAME: bytes; " \ and control bytes as \xx
  *   symbol s0 TYPE live-in|header LOCAL
  *   loop n0 [in n] trips e [at OFFSET]                             a loop; `in`: the enclosing one
  *   if n1 in n trips e                                             0 or 1 trips, no counter
@@ -56,7 +56,7 @@ tw_status tw_model_new(tw_model **out, tw_error *error)
         tw_arena_free(&arena);
         return tw_fail_memory(error);
     }
-    *model = (tw_model){.arena = arena, .name = name, .func = TW_NO_FUNCTION, .place = TW_NO_OFFSET};
+    *model = (tw_model){.arena = arena, .name = name, .copies = 1, .func = TW_NO_FUNCTION, .place = TW_NO_OFFSET};
     *out = model;
     return TW_OK;
 }
@@ -242,6 +242,7 @@ static void print_region(const tw_model *model, tw_bytes *out)
     if (model->func != TW_NO_FUNCTION) tw_bytes_printf(out, " func %u", model->func);
     print_place(model->place, out);
     if (model->exits_at_end) tw_bytes_append_string(out, " exits-at-end");
+    if (model->copies != 1) tw_bytes_printf(out, " copies %u", model->copies);
     tw_bytes_printf(out, " exit %u\n", model->exit);
 }
 
@@ -379,6 +380,11 @@ static tw_status parse_region(parser *p)
     if (tw_text_word(&p->text, "func")) TW_TRY(tw_text_u32(&p->text, &p->model->func));
     TW_TRY(parse_place(p, &p->model->place));
     p->model->exits_at_end = tw_text_word(&p->text, "exits-at-end");
+    p->model->copies = 1;
+    if (tw_text_word(&p->text, "copies")) {
+        TW_TRY(tw_text_u32(&p->text, &p->model->copies));
+        if (!p->model->copies) FAIL(p, "copies must be at least 1");
+    }
     TW_TRY(tw_text_expect(&p->text, "exit"));
     TW_TRY(tw_text_u32(&p->text, &p->model->exit));
     return tw_text_line_end(&p->text);
@@ -478,7 +484,7 @@ static tw_status parse_expr_rest(parser *p, tw_expr_node *e, uint32_t index)
     } else if (tw_text_word(&p->text, "select")) {
         TW_TRY(parse_refs(p, 'e', index, 3, (uint32_t *[]){&e->a, &e->b, &e->c}));
         e->kind = TW_EXPR_SELECT;
-        type = p->model->exprs[e->b].bits == 32 ? TW_I32 : TW_I64;
+        type = p->model->exprs[e->b].bits == 32 && p->model->exprs[e->b].kind != TW_EXPR_TRIPS ? TW_I32 : TW_I64;
     } else {
         return parse_expr_op(p, e, index);
     }

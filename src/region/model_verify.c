@@ -328,6 +328,7 @@ static tw_status check_values(verifier *v)
 static tw_status check_edges(verifier *v)
 {
     const tw_model *m = v->model;
+    if (!m->copies) BAD(v, "copies must be at least 1");
     if (m->apart_count > TW_MODEL_MAX_ACCESSES) BAD(v, "%u pairs to lie apart; at most %u fit", m->apart_count, TW_MODEL_MAX_ACCESSES);
     for (uint32_t i = 0; i < m->apart_count; i++)
         if (m->apart[i].first >= m->access_count || m->apart[i].second >= m->access_count) BAD(v, "pair %u: no such access", i);

@@ -360,7 +360,7 @@ static bool settle_outermost(tw_plan *plan)
     bool whole = model->exits_at_end;
     for (uint32_t o = 0; o < model->live_out_count; o++)
         if (model->live_outs[o].kind == TW_LIVE_OUT_UNKNOWN) whole = false;
-    if (!whole && outer->most > 0) outer->most--;
+    if (!whole && outer->most >= model->copies) outer->most -= model->copies;
     numbers->leaves = whole;
     numbers->iterations = (uint64_t)outer->most;
     outer->t0 = outer->least = outer->most;
@@ -508,12 +508,12 @@ uint64_t tw_plan_header_after(const tw_plan *plan, uint32_t header, uint64_t ite
     uint64_t value = plan->numbers.symbols[h->symbol];
     if (h->kind != TW_HEADER_AFFINE) return value;
     unsigned bits = h->type == TW_I64 ? 64 : 32;
-    return mask(value + iterations * plan->value[h->step], bits);
+    return mask(value + iterations / plan->model->copies * plan->value[h->step], bits);
 }
 
 uint64_t tw_plan_live_out(const tw_plan *plan, uint32_t live_out)
 {
     uint32_t index = plan->model->live_outs[live_out].affine;
     const tw_numbers_affine *affine = &plan->numbers.affines[index];
-    return mask(affine->c0 + affine->c[0] * (plan->numbers.iterations - 1), plan->model->affines[index].bits);
+    return mask(affine->c0 + affine->c[0] * (plan->numbers.iterations - plan->model->copies), plan->model->affines[index].bits);
 }

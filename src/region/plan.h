@@ -33,7 +33,7 @@ typedef struct tw_numbers_affine {
 /* One arrival in numbers. Arrays have the model's counts. */
 typedef struct tw_numbers {
     uint64_t *symbols;          /* raw bits, in the model's order */
-    uint64_t iterations;        /* of loop 0 that a kernel is to run: counters 0 … iterations-1 */
+    uint64_t iterations;        /* of loop 0 that a kernel is to run: counters 0 … iterations-1; a multiple of model->copies */
     bool leaves;                /* after them the loop has been left through model->exit; else the guest goes on */
     tw_numbers_loop *loops;
     tw_numbers_access *accesses;
@@ -55,7 +55,7 @@ void tw_plan_free(tw_plan *plan);
 bool tw_plan_evaluate(tw_plan *plan, tw_plan_memory memory);
 tw_numbers *tw_plan_numbers(tw_plan *plan);
 
-/* Value of header h after `iterations` iterations of loop 0. */
+/* Value of header h after `iterations` iterations of loop 0, a multiple of model->copies. */
 uint64_t tw_plan_header_after(const tw_plan *plan, uint32_t header, uint64_t iterations);
 /* Value of live-out o after the loop was left with numbers->iterations iterations run. */
 uint64_t tw_plan_live_out(const tw_plan *plan, uint32_t live_out);

@@ -16,6 +16,9 @@
  * and smallest offset m have o - m folded into the address. That is only the same number when it can't wrap, which
  * holds when the copy shares its address with the one of offset m: that one's window check covers both.
  *
+ * Where two distances differ as polynomials over symbols alone (a compiler keeps 2n and 3n in locals of their own), that they
+ * are equal becomes a check too: unrolled code that looks like this and isn't so is not worth a second model.
+ *
  * What doesn't match is left alone: rerolling is never needed for correctness. */
 
 enum { MOST_STATEMENTS = 64, MOST_LEAVES = 64 };
@@ -118,7 +121,7 @@ static const tw_poly *distance(const tw_builder *b, const leaf *l)
 
 /* ---- a loop's statements ---- */
 
-/* Leaf loops of plain statements only: reads and stores, no loops inside, no carried scalars. */
+/* Leaf loops of plain statements only: unguarded reads, stores, no loops inside, no carried scalars. */
 static uint32_t statements_of(const tw_builder *b, uint32_t loop, statement *out)
 {
     const tw_model_loop *l = &b->model->loops[loop];
@@ -127,6 +130,7 @@ static uint32_t statements_of(const tw_builder *b, uint32_t loop, statement *out
         if (b->model->carried[c].loop == loop) return 0;
     for (uint32_t i = 0; i < l->item_count; i++) {
         if (l->items[i].kind == TW_ITEM_LOOP) return 0;
+        if (l->items[i].kind == TW_ITEM_READ && l->items[i].guard != TW_NONE) return 0; /* its leaves wouldn't be matched */
         if (l->items[i].kind != TW_ITEM_STORE) continue;
         if (count == MOST_STATEMENTS) return 0;
         out[count++].item = i;
@@ -159,8 +163,42 @@ static uint32_t owner_of(const tw_builder *b, const tw_model_loop *loop, const s
 
 /* ---- bodies ---- */
 
+static bool add_check(tw_builder *b, uint32_t expr, uint32_t loop)
+{
+    tw_model *model = b->model;
+    uint64_t value;
+    if (expr == TW_NONE) return false;
+    if (tw_expr_is_const(model, expr, &value)) return value != 0;
+    if (!TW_ARENA_GROW(&model->arena, model->checks, model->check_count, model->check_capacity)) return false;
+    model->checks[model->check_count++] = (tw_check){.expr = expr, .loop = loop, .refusal = TW_REFUSAL_CHECK};
+    return true;
+}
+
+static bool only_symbols(const tw_builder *b, const tw_poly *poly)
+{
+    for (uint32_t t = 0; t < poly->term_count; t++)
+        for (uint32_t k = 0; k < TW_POLY_DEGREE && poly->terms[t].atoms[k]; k++) {
+            tw_atom atom = poly->terms[t].atoms[k];
+            if (tw_atom_kind_of(atom) != TW_ATOM_VALUE || b->func->values[tw_atom_index(atom)].kind != TW_IR_PARAM ||
+                b->func->values[tw_atom_index(atom)].block != 0)
+                return false;
+        }
+    return true;
+}
+
+/* x == y, as polynomials or, over symbols alone, by a check on arrival. */
+static bool same(tw_builder *b, const tw_poly *x, const tw_poly *y)
+{
+    if (!x || !y || x->bits != y->bits) return false;
+    if (tw_poly_equal(x, y)) return true;
+    const tw_poly *gap = tw_poly_sub(b->arena, x, y);
+    uint64_t value;
+    if (!gap || tw_poly_is_const(gap, &value) || !only_symbols(b, gap)) return false;
+    return add_check(b, tw_expr_equal(b->model, gap->bits, tw_build_expr(b, gap), tw_expr_const(b->model, gap->bits, 0)), TW_NONE);
+}
+
 /* Statement s+k·u is statement s moved by u·d, for every leaf; and U·d is a whole iteration. */
-static bool copies_fit(const tw_builder *b, uint32_t loop, const statement *all, uint32_t k, uint32_t copies)
+static bool copies_fit(tw_builder *b, uint32_t loop, const statement *all, uint32_t k, uint32_t copies)
 {
     leaves first, pair;
     for (uint32_t s = 0; s < k; s++) {
@@ -171,13 +209,13 @@ static bool copies_fit(const tw_builder *b, uint32_t loop, const statement *all,
             for (uint32_t i = 0; i < pair.count; i++) {
                 const tw_poly *d = distance(b, &first.items[i]);
                 if (pair.items[i].x != first.items[i].x ||
-                    !tw_poly_equal(distance(b, &pair.items[i]), d ? tw_poly_scale(b->arena, d, u) : NULL))
+                    !same(b, distance(b, &pair.items[i]), d ? tw_poly_scale(b->arena, d, u) : NULL))
                     return false;
             }
         }
         for (uint32_t i = 0; i < first.count; i++) {
             const tw_poly *d = distance(b, &first.items[i]);
-            if (!tw_poly_equal(stride_of(b, poly_of(b, &first.items[i], false), loop), d ? tw_poly_scale(b->arena, d, copies) : NULL))
+            if (!same(b, stride_of(b, poly_of(b, &first.items[i], false), loop), d ? tw_poly_scale(b->arena, d, copies) : NULL))
                 return false;
         }
     }
@@ -358,12 +396,17 @@ static void reroll_body(tw_builder *b, uint32_t loop, uint32_t *copies)
 {
     statement all[MOST_STATEMENTS];
     *copies = 1;
-    if (b->natural[loop] == TW_NO_LOOP || loop == 0) return;
+    if (b->natural[loop] == TW_NO_LOOP) return;
     uint32_t count = statements_of(b, loop, all);
     for (uint32_t u = count; u > 1; u--) {
-        if (count % u || !reroll_by(b, loop, all, count, u)) continue;
-        *copies = u;
-        return;
+        uint32_t checks = b->model->check_count;
+        if (count % u) continue;
+        if (reroll_by(b, loop, all, count, u)) {
+            *copies = u;
+            if (loop == 0) b->model->copies = u;
+            return;
+        }
+        b->model->check_count = checks;
     }
 }
 
@@ -393,11 +436,7 @@ static bool starts_at_end(tw_builder *b, uint32_t main, uint32_t rest, uint32_t 
     uint32_t expr = tw_expr_equal(b->model, x->bits, tw_build_expr(b, gap), tw_expr_const(b->model, x->bits, 0));
     uint32_t idle = tw_expr_op(b->model, TW_OP_I64_EQZ, 32, b->model->loops[rest].trips, TW_NONE);
     expr = tw_expr_select(b->model, idle, tw_expr_const(b->model, 32, 1), expr);
-    if (expr == TW_NONE) return false;
-    tw_model *model = b->model;
-    if (!TW_ARENA_GROW(&model->arena, model->checks, model->check_count, model->check_capacity)) return false;
-    model->checks[model->check_count++] = (tw_check){.expr = expr, .loop = model->loops[main].parent, .refusal = TW_REFUSAL_CHECK};
-    return true;
+    return add_check(b, expr, b->model->loops[main].parent);
 }
 
 /* The remainder's items are the main loop's in the same order: reads then keep their places. */
@@ -429,20 +468,48 @@ static bool merge_remainder(tw_builder *b, uint32_t main, uint32_t copies, uint3
 
 /* ---- the tree ---- */
 
-/* An if-loop around nothing but a loop goes: the loop's own trips are 0 when its guards fail. */
+static bool holds_loops_only(const tw_model_loop *loop)
+{
+    for (uint32_t i = 0; i < loop->item_count; i++)
+        if (loop->items[i].kind != TW_ITEM_LOOP) return false;
+    return true;
+}
+
+/* Puts the items of if-loop `loop`.items[at] in its place. A counted loop's trips are 0 anyway when a guard fails; an
+ * if-loop takes the condition over. */
+static bool splice(tw_builder *b, uint32_t loop, uint32_t at)
+{
+    tw_model *model = b->model;
+    uint32_t gone = model->loops[loop].items[at].index, count = model->loops[gone].item_count, old = model->loops[loop].item_count;
+    uint32_t condition = tw_expr_op(model, TW_OP_I32_WRAP_I64, 32, model->loops[gone].trips, TW_NONE), none = tw_expr_const(model, 64, 0);
+    tw_item *items = TW_NEW_ARRAY(&model->arena, tw_item, old + count);
+    if (!items || condition == TW_NONE || none == TW_NONE) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t child = model->loops[gone].items[i].index;
+        model->loops[child].parent = loop;
+        if (!model->loops[child].is_if) continue;
+        uint32_t trips = tw_expr_select(model, condition, model->loops[child].trips, none);
+        if (trips == TW_NONE) return false;
+        model->loops[child].trips = trips;
+    }
+    memcpy(items, model->loops[loop].items, at * sizeof *items);
+    if (count) memcpy(items + at, model->loops[gone].items, count * sizeof *items);
+    memcpy(items + at + count, model->loops[loop].items + at + 1, (old - at - 1) * sizeof *items);
+    model->loops[gone].item_count = 0;
+    model->loops[loop].items = items;
+    model->loops[loop].item_count = model->loops[loop].item_capacity = old - 1 + count;
+    return true;
+}
+
+/* If-loops around nothing but loops go. */
 static void collapse_ifs(tw_builder *b)
 {
     tw_model *model = b->model;
     for (uint32_t l = 0; l < model->loop_count; l++)
-        for (uint32_t i = 0; i < model->loops[l].item_count; i++) {
-            tw_item *item = &model->loops[l].items[i];
-            while (item->kind == TW_ITEM_LOOP && model->loops[item->index].is_if && model->loops[item->index].item_count == 1 &&
-                   model->loops[item->index].items[0].kind == TW_ITEM_LOOP && !model->loops[model->loops[item->index].items[0].index].is_if) {
-                uint32_t inner = model->loops[item->index].items[0].index;
-                model->loops[item->index].item_count = 0;
-                item->index = inner;
-                model->loops[inner].parent = l;
-            }
+        for (uint32_t i = 0; i < model->loops[l].item_count;) {
+            const tw_item *item = &model->loops[l].items[i];
+            bool goes = item->kind == TW_ITEM_LOOP && model->loops[item->index].is_if && holds_loops_only(&model->loops[item->index]);
+            if (!goes || !splice(b, l, i)) i++;
         }
 }
 

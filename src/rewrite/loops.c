@@ -109,7 +109,7 @@ static bool carried_evenly(uint8_t how)
 static tw_variance read_local(walk *w, uint32_t local)
 {
     if (w->local_when[local] == w->boundary) return w->local_now[local];
-    tw_variance value = {.roots = UINT64_C(1) << local % 64, .local = local};
+    tw_variance value = {.roots = UINT64_C(1) << local % 64, .local = local, .since = w->boundary};
     if (!w->second) return value;
     value.clean = ~UINT64_C(0) << w->depth; /* loops further in can't have written it yet */
     for (uint32_t k = 0; k < w->depth; k++) {
@@ -130,8 +130,17 @@ static uint8_t kind_of_write(uint32_t local, const tw_variance *value)
     return how ? how : CELL_OTHER;
 }
 
+/* The local holds this already. */
+static bool changes_nothing(walk *w, uint32_t local, const tw_variance *value)
+{
+    tw_variance now = read_local(w, local);
+    return now.local != UINT32_MAX && now.local == value->local && now.since == value->since && now.add == value->add &&
+           !now.plus_param && !value->plus_param;
+}
+
 static tw_status note_write(walk *w, uint32_t local, const tw_variance *value)
 {
+    if (changes_nothing(w, local, value)) return TW_OK;
     uint8_t how = kind_of_write(local, value);
     for (uint32_t k = 0; k < w->depth; k++) *cell(w, w->around[k], local) |= how;
     if (how == CELL_OTHER || !w->depth) return TW_OK;
@@ -274,6 +283,7 @@ static void add_param(tw_variance *sum, const tw_variance *value, const tw_varia
 {
     if (value->local == UINT32_MAX || value->local == param->local) return;
     sum->local = value->local;
+    sum->since = value->since;
     sum->add = value->add;
     sum->plus_param = true;
 }

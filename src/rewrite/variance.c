@@ -19,6 +19,7 @@ static tw_variance sum(tw_variance a, tw_variance b, bool minus)
     if (!(a.roots & b.roots)) r.vary = a.vary | b.vary;
     if (b.is_const) {
         r.local = a.local;
+        r.since = a.since;
         r.add = wrap_add(a.add, minus ? (int32_t)(0u - (uint32_t)b.constant) : b.constant);
         r.plus_param = a.plus_param;
     }

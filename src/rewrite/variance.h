@@ -18,7 +18,8 @@ typedef struct tw_variance {
     uint8_t scale;   /* bits shifted out at the top so far; 32: only to be added to */
     bool is_const;
     int32_t constant;
-    uint32_t local;  /* it is this local (as it was at the last boundary) + add, or UINT32_MAX */
+    uint32_t local;  /* it is this local, as it was at the boundary `since`, + add; or UINT32_MAX */
+    uint32_t since;
     int32_t add;
     bool plus_param; /* + a parameter that is never written, besides */
 } tw_variance;

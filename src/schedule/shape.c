@@ -99,3 +99,10 @@ void tw_shape_of(const tw_model *model, const tw_facts *facts, tw_shape *out)
     }
     for (uint32_t i = 0; i < model->value_count; i++) out->loop[i] = value_home(model, out, &model->values[i]);
 }
+
+void tw_tree_varies(const tw_tree *tree, uint32_t varies[TW_MODEL_MAX_VALUES])
+{
+    tw_shape shape;
+    tw_shape_of(tree->model, tree->facts, &shape);
+    memcpy(varies, shape.varies, sizeof shape.varies);
+}

@@ -56,6 +56,9 @@ tw_status tw_schedule_make(const tw_model *model, const tw_facts *facts, const t
 /* The original order, no threads, no lanes: what every schedule must equal. */
 tw_status tw_schedule_plain(const tw_model *model, const tw_facts *facts, tw_arena *arena, tw_tree **out, tw_error *error);
 
+/* By value: bit l set when it may differ between trips of loop l. */
+void tw_tree_varies(const tw_tree *tree, uint32_t varies[TW_MODEL_MAX_VALUES]);
+
 /* Readable, for `inspect --dump=schedule`. */
 void tw_tree_print(const tw_tree *tree, tw_bytes *out);
 /* One line for reports: "threads n0, lanes n1 (x4)". At most size - 1 bytes. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
 
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -107,6 +108,36 @@ void run_outcome_free(run_outcome *outcome)
 {
     free(outcome->memory);
     *outcome = (run_outcome){0};
+}
+
+/* ---- native guests ---- */
+
+native_guest harness_native_open(const char *folder, const guest *which)
+{
+    char text[1024];
+    native_guest out;
+    snprintf(text, sizeof text, "%s/native/%s.so", folder, which->program);
+    out.library = dlopen(text, RTLD_NOW | RTLD_LOCAL);
+    if (!out.library) give_up("can't load", dlerror(), NULL);
+    snprintf(text, sizeof text, "native_%s", which->export);
+    void *symbol = dlsym(out.library, text);
+    if (!symbol) give_up("no such native guest:", text, NULL);
+    memcpy(&out.call, &symbol, sizeof symbol);
+    return out;
+}
+
+/* An argument is eight bytes with the value at their start: programs/guest.h. */
+void harness_native_call(const native_guest *native, const guest_call *call, uint8_t *memory, double *result)
+{
+    uint64_t args[GUEST_ARGS];
+    for (size_t i = 0; i < call->arg_count; i++) memcpy(&args[i], &call->args[i].of, sizeof args[i]);
+    native->call(memory, args, result);
+}
+
+void harness_native_close(native_guest *native)
+{
+    dlclose(native->library);
+    native->library = NULL;
 }
 
 /* ---- comparing ---- */

@@ -43,6 +43,16 @@ void run_outcome_free(run_outcome *outcome);
 bool harness_equal(const run_outcome *a, const run_outcome *b, const guest_call *call, bool canonical_nan, char *text,
                    size_t size);
 
+/* The same guest compiled for this machine, which works on any block of call->end bytes laid out like the memory. */
+typedef struct native_guest {
+    void *library;
+    void (*call)(unsigned char *memory, const void *args, double *result);
+} native_guest;
+/* folder: of the built guests. Stays loaded until harness_native_close. */
+native_guest harness_native_open(const char *folder, const guest *which);
+void harness_native_call(const native_guest *native, const guest_call *call, uint8_t *memory, double *result);
+void harness_native_close(native_guest *native);
+
 /* Sums over an instance's report. */
 typedef struct report_totals {
     uint64_t regions, arrivals, dispatches, kernel_iterations, original_iterations;

@@ -4,10 +4,12 @@
  * on one thread and on several, with canonical NaNs and without.
  *
  *   equal        results, traps and the whole memory are the original's
+ *   native       where no NaN is about, the original's are what the same source does when it is compiled for this machine
  *   in kernels   guests that are parallel run at least 99 % of their iterations in kernels, by the report
  *   refused      guests that must stay serial name the reason in the inspection or the report, and run nothing in kernels
  *
- *   suite FOLDER [NAME]     FOLDER holds the programs; NAME: only guests whose name contains it */
+ *   suite FOLDER LEVEL [NAME]     FOLDER/LEVEL holds the programs, FOLDER/native their native form; NAME: only guests whose name
+ *                                 contains it */
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -34,7 +36,7 @@ enum { SIZES = sizeof sizes / sizeof *sizes, DATAS = 3, MATRIX_LIMIT = 130 };
 enum { ENOUGH = 60 };
 
 typedef struct suite {
-    const char *folder, *only;
+    const char *folder, *level, *only;
     run_outcome *originals; /* of the last mode without offload: [guest][size][data] */
     unsigned checks, failures;
 } suite;
@@ -83,6 +85,30 @@ static void check_report(suite *s, const guest *which, const guest_call *call, c
           what, totals.kernel_iterations, call->iterations);
 }
 
+static bool has_result(const guest *which)
+{
+    return strcmp(which->export, "dot") == 0;
+}
+
+/* An oracle that shares neither the engine nor its compiler. */
+static void check_native(suite *s, const guest *which, const guest_call *call, guest_data data, uint64_t seed,
+                         const run_outcome *original, const char *what)
+{
+    run_outcome native = {.result = original->result, .memory = calloc(1, call->end), .size = call->end};
+    if (!native.memory) exit(2);
+    guest_fill(call, data, seed, native.memory);
+    native_guest code = harness_native_open(s->folder, which);
+    double result;
+    harness_native_call(&code, call, native.memory, &result);
+    if (has_result(which)) native.result.of.f64 = result;
+    harness_native_close(&code);
+    size_t from = GUEST_FIRST_ADDRESS; /* below are the program's own stack and data */
+    check(s, memcmp(native.memory + from, original->memory + from, call->end - from) == 0,
+          "%s: memory isn't the native one's", what);
+    check(s, memcmp(&native.result.of, &original->result.of, 8) == 0, "%s: the result isn't the native one's", what);
+    run_outcome_free(&native);
+}
+
 static void run_case(suite *s, const run_mode *mode, const guest *which, tw_module *module, tw_kernel_cache *cache,
                      uint32_t n, guest_data data, run_outcome *original)
 {
@@ -92,13 +118,15 @@ static void run_case(suite *s, const run_mode *mode, const guest *which, tw_modu
     guest_lay_out(which, n, &call);
     tw_instance *instance = harness_spawn(module, cache, call.end);
     size_t size;
-    guest_fill(&call, data, n * 3 + data, harness_memory(instance, &size));
+    uint64_t seed = n * 3 + data;
+    guest_fill(&call, data, seed, harness_memory(instance, &size));
     run_outcome outcome;
-    harness_call(instance, which->export, &call, strcmp(which->export, "dot") == 0, &outcome);
+    harness_call(instance, which->export, &call, has_result(which), &outcome);
     check(s, outcome.status == TW_OK, "%s: %s", what, outcome.error.message);
     if (mode->offload == TW_OFFLOAD_OFF) {
         run_outcome_free(original);
         *original = outcome;
+        if (data == GUEST_PLAIN) check_native(s, which, &call, data, seed, original, what);
     } else {
         check(s, harness_equal(original, &outcome, &call, mode->canonical_nan, difference, sizeof difference), "%s: %s",
               what, difference);
@@ -111,7 +139,7 @@ static void run_case(suite *s, const run_mode *mode, const guest *which, tw_modu
 static void run_guest(suite *s, tw_engine *engine, const run_mode *mode, const guest *which, run_outcome *originals)
 {
     char path[1024];
-    snprintf(path, sizeof path, "%s/%s.wasm", s->folder, which->program);
+    snprintf(path, sizeof path, "%s/%s/%s.wasm", s->folder, s->level, which->program);
     tw_module *module = harness_module(engine, path);
     tw_kernel_cache *cache = harness_cache(engine, NULL);
     for (size_t i = 0; i < SIZES; i++)
@@ -134,11 +162,11 @@ static void run_mode_of(suite *s, const run_mode *mode)
 
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        fprintf(stderr, "usage: suite FOLDER [NAME]\n");
+    if (argc < 3) {
+        fprintf(stderr, "usage: suite FOLDER LEVEL [NAME]\n");
         return 2;
     }
-    suite s = {.folder = argv[1], .only = argc > 2 ? argv[2] : ""};
+    suite s = {.folder = argv[1], .level = argv[2], .only = argc > 3 ? argv[3] : ""};
     size_t outcomes = guest_count * SIZES * DATAS;
     s.originals = calloc(outcomes, sizeof *s.originals);
     if (!s.originals) return 2;

@@ -108,6 +108,7 @@ typedef struct comparison {
     record *originals; /* [nest][step] */
     nest_verdict *verdicts;
     uint8_t *picture, *scratch;
+    bool sabotaged;
     nest_watch watch;
     void *context;
 } comparison;
@@ -175,16 +176,34 @@ static void run_nest(comparison *c, uint32_t index, tw_module *module, tw_kernel
     report_totals totals;
     if (mode->offload != TW_OFFLOAD_OFF && harness_report(instance, &totals)) {
         c->verdicts[index].offloaded |= totals.dispatches > 0;
+        if (strstr(totals.refusals, "internal")) {
+            c->verdicts[index].differs = true;
+            snprintf(c->verdicts[index].text, sizeof c->verdicts[index].text,
+                     "%s: a kernel's own range check disagreed with the plan", mode->name);
+        }
         if (mode->threads == 1) memcpy(c->verdicts[index].refusals, totals.refusals, sizeof totals.refusals);
     }
     tw_instance_free(instance);
+}
+
+/* Without the nests' last statements: a wrong kernel, as it were. */
+static uint8_t *sabotaged_module(const nest *nests, uint32_t count, size_t *size)
+{
+    nest *copies = malloc(count * sizeof *copies);
+    if (!copies) abort();
+    memcpy(copies, nests, count * sizeof *copies);
+    for (uint32_t i = 0; i < count; i++) copies[i].dropped |= UINT32_C(1) << (copies[i].statement_count - 1);
+    uint8_t *bytes = nests_module(copies, count, size);
+    free(copies);
+    return bytes;
 }
 
 static void run_all(comparison *c, const run_mode *mode)
 {
     tw_engine *engine = harness_engine(mode);
     size_t size;
-    uint8_t *bytes = nests_module(c->nests, c->count, &size);
+    bool sabotage = c->sabotaged && mode->offload != TW_OFFLOAD_OFF;
+    uint8_t *bytes = (sabotage ? sabotaged_module : nests_module)(c->nests, c->count, &size);
     tw_module *module;
     tw_error error;
     if (tw_module_new(engine, bytes, size, &module, &error) != TW_OK) {
@@ -199,21 +218,22 @@ static void run_all(comparison *c, const run_mode *mode)
     tw_engine_free(engine);
 }
 
-void nests_compare(const nest *nests, uint32_t count, uint32_t threads, nest_watch watch, void *context,
+void nests_compare(const nest *nests, uint32_t count, uint32_t threads, bool sabotaged, nest_watch watch, void *context,
                    nest_verdict *verdicts)
 {
     bool canonical = nests[0].class.canonical;
     const run_mode modes[] = {{"original", TW_OFFLOAD_OFF, 1, canonical},
                               {"kernels on 1 thread", TW_OFFLOAD_FORCE, 1, canonical},
                               {"kernels on several threads", TW_OFFLOAD_FORCE, threads, canonical}};
-    comparison c = {nests,
-                    count,
-                    calloc(count * STEPS, sizeof(record)),
-                    verdicts,
-                    malloc(MEMORY_BYTES),
-                    malloc(MEMORY_BYTES + 2 * PAGE),
-                    watch,
-                    context};
+    comparison c = {.nests = nests,
+                    .count = count,
+                    .originals = calloc(count * STEPS, sizeof(record)),
+                    .verdicts = verdicts,
+                    .picture = malloc(MEMORY_BYTES),
+                    .scratch = malloc(MEMORY_BYTES + 2 * PAGE),
+                    .sabotaged = sabotaged,
+                    .watch = watch,
+                    .context = context};
     if (!c.originals || !c.picture || !c.scratch) abort();
     memset(verdicts, 0, count * sizeof *verdicts);
     for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) run_all(&c, &modes[m]);

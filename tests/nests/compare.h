@@ -19,9 +19,10 @@ typedef struct nest_verdict {
 /* Called before each call of a nest, so that a crash can be laid at its door. May be NULL. */
 typedef void (*nest_watch)(void *context, const nest *it, const char *mode, int step);
 
-/* All nests must be of one class. verdicts has an entry for each. threads: for the runs on several. Modules that the engine
- * refuses are a failure of the generator and end the process. */
-void nests_compare(const nest *nests, uint32_t count, uint32_t threads, nest_watch watch, void *context,
+/* All nests must be of one class. verdicts has an entry for each. threads: for the runs on several. sabotaged: what is compared with
+ * the original lacks a statement, which must be found. Modules that the engine refuses are a failure of the generator
+ * and end the process. */
+void nests_compare(const nest *nests, uint32_t count, uint32_t threads, bool sabotaged, nest_watch watch, void *context,
                    nest_verdict *verdicts);
 /* The module that nests_compare runs; free() the bytes. */
 uint8_t *nests_module(const nest *nests, uint32_t count, size_t *size);

@@ -186,12 +186,9 @@ static void draw_start(nest *g, const loop *l, int64_t step, counts *c)
     int64_t small = chance(g, 55) ? 0 : below(g, 12), negative = chance(g, 25) ? -(int64_t)below(g, 20) : 0;
     bool to_zero = chance(g, 60);
     for (int r = 0; r < RUNS; r++) {
-        if (step < 0 && l->compare == NE && to_zero)
-            c->start[r] = c->failing[r] * size;
-        else if (step < 0)
-            c->start[r] = c->most * size + small + 2 * size;
-        else
-            c->start[r] = small + (is_unsigned(l->compare) ? 0 : negative);
+        if (step < 0 && l->compare == NE && to_zero) c->start[r] = c->failing[r] * size;
+        else if (step < 0) c->start[r] = c->most * size + small + 2 * size;
+        else c->start[r] = small + (is_unsigned(l->compare) ? 0 : negative);
     }
 }
 
@@ -262,10 +259,8 @@ static void draw_numbers(nest *g, loop *l)
     bool triangle = maybe(g, FEATURE_TRIANGULAR, 30), unroll = maybe(g, FEATURE_UNROLL, 25),
          wrap = maybe(g, FEATURE_WRAP, 3);
     if (triangle && l->parent != NONE) draw_triangle(g, l, &c);
-    if (unroll)
-        draw_unroll(g, l, &c);
-    else if (wrap && l->bound_outer == NONE && l->start_outer == NONE)
-        draw_wrap(g, l, &c);
+    if (unroll) draw_unroll(g, l, &c);
+    else if (wrap && l->bound_outer == NONE && l->start_outer == NONE) draw_wrap(g, l, &c);
     type = l->wide ? T_I64 : T_I32;
     l->start = number_of(g, type, c.start);
     l->bound = number_of(g, type, c.bound);
@@ -532,10 +527,8 @@ static int add_access(nest *g, int array_, int loop_, memory_op op, bool is_stor
     }
     int32_t step = widths[g->arrays[array_].elem] * ((int32_t)below(g, 5) - 2);
     bool moved = maybe(g, FEATURE_STENCIL, is_store ? 5 : 20), in_offset = chance(g, 60);
-    if (moved && in_offset && step > 0)
-        a.offset = (uint32_t)step;
-    else if (moved)
-        a.displacement = step;
+    if (moved && in_offset && step > 0) a.offset = (uint32_t)step;
+    else if (moved) a.displacement = step;
     uint32_t far = 16 * below(g, 64);
     if (chance(g, 5)) a.offset += far;
     a.form = maybe(g, FEATURE_POINTER, 40) ? ADDRESS_POINTER : ADDRESS_COMPUTED;
@@ -783,9 +776,9 @@ static int64_t hazard_address(nest *g, hazard hazard_, const array *a, const arr
     int64_t size = a->high[run] - a->low[run], width = widths[a->elem],
             end = g->class.whole ? INT64_C(1) << 32 : MEMORY_BYTES;
     int64_t few = (1 + (int64_t)below(g, 4)) * width, span = other->high[run] - other->low[run];
-    int64_t anywhere = span > 0 ? (int64_t)below(g, (uint32_t)span) / width * width : 0,
-            where[] = {0, few, -few, anywhere};
-    int64_t chosen = where[below(g, 4)];
+    int64_t anywhere = span > 0 ? (int64_t)below(g, (uint32_t)span) / width * width : 0;
+    int64_t where[] = {0, few, -few, anywhere, span - few, few - size}; /* the last two: only the edges overlap */
+    int64_t chosen = where[below(g, 6)];
     bool unaligned = maybe(g, FEATURE_UNALIGNED, 15) && (g->class.canonical || g->integers_only);
     switch (hazard_) {
     case HAZARD_OVERLAP: return other->low[run] + chosen + (unaligned ? 1 : 0);

@@ -5,6 +5,8 @@
  *   nests --seconds T [--least N] [--jobs J] [--start SEED] [--offloaded PERCENT]   as many nests as fit; fails when fewer than N
  *                                                     were compared, or fewer than PERCENT of them reached a kernel
  *   nests --count N …                                 exactly N
+ *   nests … --stop N                                  no more after N failures, which aren't made smaller
+ *   nests … --sabotage 1                              compares with nests that lack a statement: a test of this test
  *   nests --seed SEED [--features MASK] [--dropped MASK] [--write FILE]             one nest; 0 equal, 1 different
  *
  * The parent only starts jobs and looks after them: a job that crashes has left the seed it was at in shared memory. A failing seed is
@@ -33,7 +35,7 @@ typedef struct settings {
     const char *self, *write;
     uint64_t start, seed, count;
     double seconds;
-    uint32_t least, jobs, threads, offloaded, features, dropped;
+    uint32_t least, jobs, threads, offloaded, features, dropped, stop, sabotage;
     bool one;
 } settings;
 
@@ -50,7 +52,8 @@ typedef struct job {
 } job;
 
 typedef struct board {
-    _Atomic uint64_t next; /* batch */
+    _Atomic uint64_t next;     /* batch */
+    _Atomic uint64_t failures; /* of all jobs, for --stop */
     job jobs[MAX_JOBS];
 } board;
 
@@ -109,7 +112,7 @@ static void run_batch(const settings *s, uint64_t batch, job *j)
     static nest_verdict verdicts[CLASS_SIZE];
     for (uint32_t i = 0; i < CLASS_SIZE; i++)
         nest_generate(s->start / CLASS_SIZE * CLASS_SIZE + batch * CLASS_SIZE + i, s->features, s->dropped, &nests[i]);
-    nests_compare(nests, CLASS_SIZE, s->threads, watch, j, verdicts);
+    nests_compare(nests, CLASS_SIZE, s->threads, s->sabotage, watch, j, verdicts);
     for (uint32_t i = 0; i < CLASS_SIZE; i++) tell(j, &nests[i], &verdicts[i]);
 }
 
@@ -118,7 +121,10 @@ static void run_job(const settings *s, board *b, uint32_t index, double end)
     for (;;) {
         uint64_t batch = atomic_fetch_add(&b->next, 1);
         if (s->count ? batch * CLASS_SIZE >= s->count : now() > end) break;
+        if (s->stop && atomic_load(&b->failures) >= s->stop) break;
+        uint64_t failures = b->jobs[index].failures;
         run_batch(s, batch, &b->jobs[index]);
+        atomic_fetch_add(&b->failures, b->jobs[index].failures - failures);
     }
     exit(0);
 }
@@ -137,7 +143,7 @@ static int run_one(const settings *s)
         if (!file || fwrite(bytes, 1, size, file) != size || fclose(file)) return 2;
         free(bytes);
     }
-    nests_compare(&it, 1, s->threads, NULL, NULL, &verdict);
+    nests_compare(&it, 1, s->threads, s->sabotage, NULL, NULL, &verdict);
     printf("seed 0x%016" PRIx64 ": %s%s%s%s%s\n", s->seed,
            verdict.differs   ? verdict.text
            : verdict.skipped ? "skipped, the original takes too long"
@@ -151,13 +157,23 @@ static int run_one(const settings *s)
 
 static bool fails(const settings *s, uint64_t seed, uint32_t features, uint32_t dropped)
 {
-    char text[5][32];
+    char text[4][32];
     snprintf(text[0], 32, "0x%" PRIx64, seed);
     snprintf(text[1], 32, "0x%x", features);
     snprintf(text[2], 32, "0x%x", dropped);
     snprintf(text[3], 32, "%u", s->threads);
-    char *args[] = {(char *)s->self, "--seed", text[0],     "--features", text[1],
-                    "--dropped",     text[2],  "--threads", text[3],      NULL};
+    char *args[] = {(char *)s->self,
+                    "--seed",
+                    text[0],
+                    "--features",
+                    text[1],
+                    "--dropped",
+                    text[2],
+                    "--threads",
+                    text[3],
+                    "--sabotage",
+                    s->sabotage ? "1" : "0",
+                    NULL};
     posix_spawn_file_actions_t quiet;
     posix_spawn_file_actions_init(&quiet);
     posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
@@ -177,6 +193,7 @@ static void reduce(const settings *s, uint64_t seed)
 #undef FEATURE_NAME
     };
     uint32_t features = s->features, dropped = s->dropped;
+    if (s->stop) return;
     if (!fails(s, seed, features, dropped)) {
         printf("reproduce (only in company of its batch so far): nests --start 0x%" PRIx64 " --count %d\n",
                seed / CLASS_SIZE * CLASS_SIZE, CLASS_SIZE);
@@ -226,6 +243,7 @@ static void await_jobs(const settings *s, board *b, const pid_t *children)
         for (int f = 0; f < FAILURES_SHOWN && b->jobs[i].failed[f]; f++) reduce(s, b->jobs[i].failed[f]);
         if (WIFEXITED(state) && WEXITSTATUS(state) == 0) continue;
         b->jobs[i].failures++;
+        atomic_fetch_add(&b->failures, 1);
         printf("crashed (%s %d): seed 0x%016" PRIx64 ", %s, call %d\n", WIFSIGNALED(state) ? "signal" : "exit",
                WIFSIGNALED(state) ? WTERMSIG(state) : WEXITSTATUS(state), b->jobs[i].seed, b->jobs[i].mode,
                b->jobs[i].step);
@@ -269,31 +287,22 @@ static bool read_settings(int argc, char **argv, settings *s)
     for (int i = 1; i + 1 < argc; i += 2) {
         const char *name = argv[i], *value = argv[i + 1];
         uint64_t n = strtoull(value, NULL, 0);
-        if (!strcmp(name, "--seconds"))
-            s->seconds = strtod(value, NULL);
-        else if (!strcmp(name, "--count"))
-            s->count = n;
-        else if (!strcmp(name, "--least"))
-            s->least = (uint32_t)n;
-        else if (!strcmp(name, "--jobs"))
-            s->jobs = (uint32_t)n;
-        else if (!strcmp(name, "--threads"))
-            s->threads = (uint32_t)n;
-        else if (!strcmp(name, "--start"))
-            s->start = n;
-        else if (!strcmp(name, "--offloaded"))
-            s->offloaded = (uint32_t)n;
-        else if (!strcmp(name, "--features"))
-            s->features = (uint32_t)n;
-        else if (!strcmp(name, "--dropped"))
-            s->dropped = (uint32_t)n;
-        else if (!strcmp(name, "--write"))
-            s->write = value;
+        if (!strcmp(name, "--seconds")) s->seconds = strtod(value, NULL);
+        else if (!strcmp(name, "--count")) s->count = n;
+        else if (!strcmp(name, "--least")) s->least = (uint32_t)n;
+        else if (!strcmp(name, "--jobs")) s->jobs = (uint32_t)n;
+        else if (!strcmp(name, "--threads")) s->threads = (uint32_t)n;
+        else if (!strcmp(name, "--start")) s->start = n;
+        else if (!strcmp(name, "--offloaded")) s->offloaded = (uint32_t)n;
+        else if (!strcmp(name, "--features")) s->features = (uint32_t)n;
+        else if (!strcmp(name, "--dropped")) s->dropped = (uint32_t)n;
+        else if (!strcmp(name, "--stop")) s->stop = (uint32_t)n;
+        else if (!strcmp(name, "--sabotage")) s->sabotage = (uint32_t)n;
+        else if (!strcmp(name, "--write")) s->write = value;
         else if (!strcmp(name, "--seed")) {
             s->seed = n;
             s->one = true;
-        } else
-            return false;
+        } else return false;
     }
     return argc % 2 == 1 && s->jobs >= 1 && s->jobs <= MAX_JOBS;
 }
@@ -305,7 +314,7 @@ int main(int argc, char **argv)
     if (!read_settings(argc, argv, &s)) {
         fprintf(stderr,
                 "usage: nests [--seconds T | --count N | --seed S] [--start S] [--jobs J] [--threads N] [--least N]\n"
-                "             [--offloaded PERCENT] [--features MASK] [--dropped MASK] [--write FILE]\n");
+                "             [--offloaded PERCENT] [--features MASK] [--dropped MASK] [--write FILE] [--stop N]\n");
         return 2;
     }
     return s.one ? run_one(&s) : run_many(&s);

@@ -221,10 +221,8 @@ static void write_loop(writer *w, int index);
 static void write_body(writer *w, const body *b, const loop *l, uint32_t breaks)
 {
     for (int i = 0; i < b->count; i++) {
-        if (b->items[i].kind == ITEM_LOOP)
-            write_loop(w, b->items[i].index);
-        else
-            write_statement(w, b->items[i].index);
+        if (b->items[i].kind == ITEM_LOOP) write_loop(w, b->items[i].index);
+        else write_statement(w, b->items[i].index);
     }
     if (!l || l->break_load == NONE) return;
     uint32_t offset = write_address(w, l->break_load);
@@ -343,12 +341,9 @@ static void write_loop(writer *w, int index)
     }
     emit_set(w->out, w->counter[index]);
     write_pointers(w, index);
-    if (l->unroll > 1)
-        write_unrolled(w, index, l);
-    else if (l->place == TEST_TOP)
-        write_top_tested(w, index, l);
-    else
-        write_bottom_tested(w, index, l);
+    if (l->unroll > 1) write_unrolled(w, index, l);
+    else if (l->place == TEST_TOP) write_top_tested(w, index, l);
+    else write_bottom_tested(w, index, l);
 }
 
 /* ---- the function ---- */

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads and stores.
+ *
+ * An access's byte offset from the memory's start grows from scope to scope: base, then stride·counter for every loop around
+ * it, each part computed where its counter lives. Accesses of one loop whose addresses differ by a constant share one
+ * such chain (the range check sees that they do). Lanes: stride 0 is one scalar for all lanes, stride = width one vector
+ * access, anything else lane by lane. */
+
+#include "codegen/inside.h"
+
+/* ---- strides ---- */
+
+static bool expr_const(const tw_model *model, uint32_t expr, int64_t *out)
+{
+    const tw_expr_node *e = &model->exprs[expr];
+    if (e->kind != TW_EXPR_CONST) return false;
+    *out = e->bits == 32 ? (int32_t)e->imm : (int64_t)e->imm;
+    return true;
+}
+
+bool tw_stride_known(const tw_emitter *e, uint32_t access, uint32_t depth, int64_t *out)
+{
+    const tw_model_access *x = &e->model->accesses[access];
+    uint32_t coef = e->model->affines[x->address].coef[depth];
+    uint8_t fact = e->facts->stride[access][depth];
+    if (coef == TW_NONE || fact == TW_STRIDE_ZERO) return *out = 0, true;
+    if (fact == TW_STRIDE_UNIT) return *out = x->width, true;
+    return expr_const(e->model, coef, out);
+}
+
+static LLVMValueRef stride_of(tw_emitter *e, uint32_t access, uint32_t loop)
+{
+    int64_t known;
+    uint32_t depth = e->model->loops[loop].depth;
+    if (tw_stride_known(e, access, depth, &known)) return tw_gen_const64(e, known);
+    return tw_gen_arg(e, e->layout.access[access] + 1 + depth);
+}
+
+static bool encloses(const tw_model *model, uint32_t outer, uint32_t inner)
+{
+    while (inner != outer && inner != TW_NONE) inner = model->loops[inner].parent;
+    return inner == outer;
+}
+
+/* ---- representatives ---- */
+
+/* expr = root + addend, as far as constants were added. */
+static uint32_t peel(const tw_model *model, uint32_t expr, int64_t *addend)
+{
+    for (;;) {
+        const tw_expr_node *e = &model->exprs[expr];
+        int64_t k;
+        if (e->kind != TW_EXPR_OP || e->op != TW_OP_I32_ADD) return expr;
+        if (expr_const(model, e->b, &k)) expr = e->a;
+        else if (expr_const(model, e->a, &k)) expr = e->b;
+        else return expr;
+        *addend += k;
+    }
+}
+
+static bool same_expr(const tw_model *model, uint32_t a, uint32_t b)
+{
+    int64_t x, y;
+    if (a == b) return true;
+    if (a == TW_NONE || b == TW_NONE) return false;
+    return expr_const(model, a, &x) && expr_const(model, b, &y) && x == y;
+}
+
+/* Do two accesses of one loop have the same strides by the same exprs, and bases that differ by a small constant? */
+static bool same_but_constant(const tw_model *model, uint32_t x, uint32_t y, int64_t *delta)
+{
+    const tw_model_access *ax = &model->accesses[x], *ay = &model->accesses[y];
+    if (ax->loop != ay->loop) return false;
+    const tw_affine *a = &model->affines[ax->address], *b = &model->affines[ay->address];
+    for (int d = 0; d < TW_MODEL_MAX_DEPTH; d++)
+        if (!same_expr(model, a->coef[d], b->coef[d])) return false;
+    int64_t from_a = (int64_t)ax->offset, from_b = (int64_t)ay->offset;
+    if (peel(model, a->base, &from_a) != peel(model, b->base, &from_b)) return false;
+    *delta = from_a - from_b;
+    return *delta > -(1 << 20) && *delta < 1 << 20;
+}
+
+void tw_gen_find_representatives(tw_emitter *e)
+{
+    for (uint32_t x = 0; x < e->model->access_count; x++) {
+        e->representative[x] = x;
+        for (uint32_t y = 0; y < x; y++) {
+            if (e->representative[y] != y || e->model->accesses[y].is_inspected) continue;
+            if (!same_but_constant(e->model, x, y, &e->delta[x])) continue;
+            e->representative[x] = y;
+            break;
+        }
+    }
+}
+
+/* ---- offsets ---- */
+
+static bool contributes(const tw_emitter *e, uint32_t access, const tw_scope *scope)
+{
+    int64_t known;
+    if (scope->loop == TW_NONE || scope->sets_off_blocks) return false;
+    if (!encloses(e->model, scope->loop, e->model->accesses[access].loop)) return false;
+    return !tw_stride_known(e, access, e->model->loops[scope->loop].depth, &known) || known != 0;
+}
+
+/* Of the scopes 0 … depth; rows made where the row loop is. */
+static const tw_instances *offset_at(tw_emitter *e, uint32_t access, uint32_t depth)
+{
+    while (depth && !contributes(e, access, &e->scopes[depth])) depth--;
+    tw_instances *out = &e->offsets[access][depth];
+    if (tw_gen_valid(e, out)) return out;
+    if (depth == 0) {
+        LLVMValueRef base = tw_gen_arg(e, e->layout.access[access]);
+        tw_gen_instances(e, out, 0, 0);
+        out->of[0] = base;
+        return out;
+    }
+    const tw_scope *scope = &e->scopes[depth];
+    const tw_instances *outer = offset_at(e, access, depth - 1);
+    LLVMValueRef stride = stride_of(e, access, scope->loop);
+    bool makes_rows = scope->loop == e->row_loop && e->rows > 1;
+    uint32_t mask = makes_rows || outer->rows > 1 ? 1u << e->row_loop : 0;
+    tw_gen_instances(e, out, depth, mask);
+    LLVMBasicBlockRef back = tw_gen_at(e, depth);
+    LLVMValueRef step = LLVMBuildMul(e->builder, stride, scope->counter, "");
+    for (uint32_t r = 0; r < out->rows; r++) {
+        out->of[r] = LLVMBuildAdd(e->builder, tw_gen_instance(outer, r, 0), step, "");
+        if (makes_rows && r)
+            out->of[r] = LLVMBuildAdd(e->builder, out->of[r], LLVMBuildMul(e->builder, stride, tw_gen_const64(e, r), ""), "");
+    }
+    tw_gen_back(e, back);
+    return out;
+}
+
+/* ---- one access ---- */
+
+typedef struct place {
+    tw_emitter *e;
+    uint32_t access;
+    const tw_instances *offsets;
+    int64_t delta;                 /* to the representative */
+    bool has_lanes, is_contiguous; /* lanes: the access differs by lane; as one vector */
+    LLVMValueRef lane_stride;
+} place;
+
+static place place_of(tw_emitter *e, uint32_t access)
+{
+    place p = {.e = e, .access = access, .delta = e->delta[access]};
+    p.offsets = offset_at(e, e->representative[access], e->depth);
+    if (e->lane_loop == TW_NONE) return p;
+    int64_t known;
+    uint32_t lane_depth = e->model->loops[e->lane_loop].depth;
+    bool is_known = tw_stride_known(e, access, lane_depth, &known);
+    p.has_lanes = !is_known || known != 0;
+    p.is_contiguous = is_known && known == e->model->accesses[access].width;
+    p.lane_stride = stride_of(e, access, e->lane_loop);
+    return p;
+}
+
+/* Of lane `lane` of an instance; bytes from the memory's start. */
+static LLVMValueRef offset_of(const place *p, uint32_t row, uint32_t vector, uint32_t lane)
+{
+    tw_emitter *e = p->e;
+    LLVMValueRef offset = tw_gen_instance(p->offsets, row, 0);
+    int64_t trips = (int64_t)vector * e->lanes + lane;
+    if (!p->has_lanes || trips == 0) return offset;
+    return LLVMBuildAdd(e->builder, offset, LLVMBuildMul(e->builder, p->lane_stride, tw_gen_const64(e, trips), ""), "");
+}
+
+/* Checked kernels test bytes [offset, offset + size) here and now. */
+static void check_access(const place *p, LLVMValueRef offset, uint64_t size)
+{
+    tw_emitter *e = p->e;
+    if (!e->facts->checked) return;
+    LLVMValueRef start = LLVMBuildAdd(e->builder, offset, tw_gen_const64(e, p->delta), "");
+    LLVMValueRef room = LLVMBuildSub(e->builder, e->memory_size, tw_gen_const64(e, (int64_t)size), "");
+    LLVMValueRef inside = LLVMBuildICmp(e->builder, LLVMIntULE, start, room, "");
+    LLVMValueRef fits = LLVMBuildICmp(e->builder, LLVMIntUGE, e->memory_size, tw_gen_const64(e, (int64_t)size), "");
+    LLVMBasicBlockRef go_on = tw_gen_block(e, "in");
+    LLVMBuildCondBr(e->builder, LLVMBuildAnd(e->builder, inside, fits, ""), go_on, e->stopped);
+    LLVMPositionBuilderAtEnd(e->builder, go_on);
+}
+
+static LLVMValueRef pointer_to(const place *p, LLVMValueRef offset)
+{
+    tw_emitter *e = p->e;
+    LLVMValueRef at = LLVMBuildGEP2(e->builder, e->i8, e->memory, &offset, 1, "");
+    if (!p->delta) return at;
+    LLVMValueRef delta = tw_gen_const64(e, p->delta);
+    return LLVMBuildGEP2(e->builder, e->i8, at, &delta, 1, "");
+}
+
+/* Alignment 1, and what the access can't overlap. */
+static LLVMValueRef annotate(const place *p, LLVMValueRef instruction)
+{
+    tw_emitter *e = p->e;
+    LLVMSetAlignment(instruction, 1);
+    LLVMMetadataRef others[256], own = e->group_scope[e->facts->group[p->access]];
+    unsigned count = 0;
+    for (int g = 0; g < 256; g++)
+        if (e->group_scope[g] && g != e->facts->group[p->access]) others[count++] = e->group_scope[g];
+    LLVMMetadataRef in = LLVMMDNodeInContext2(e->context, &own, 1), out = LLVMMDNodeInContext2(e->context, others, count);
+    LLVMSetMetadata(instruction, e->kind_alias_scope, LLVMMetadataAsValue(e->context, in));
+    if (count) LLVMSetMetadata(instruction, e->kind_noalias, LLVMMetadataAsValue(e->context, out));
+    return instruction;
+}
+
+/* ---- what is in memory and what an operation makes of it ---- */
+
+typedef struct memory_type {
+    LLVMTypeRef type; /* in memory */
+    bool sign;        /* extends with the sign */
+} memory_type;
+
+static memory_type memory_type_of(const tw_emitter *e, tw_op op)
+{
+    switch (op) {
+    case TW_OP_F32_LOAD: case TW_OP_F32_STORE: return (memory_type){e->f32, false};
+    case TW_OP_F64_LOAD: case TW_OP_F64_STORE: return (memory_type){e->f64, false};
+    case TW_OP_I32_LOAD8_S: case TW_OP_I64_LOAD8_S: return (memory_type){e->i8, true};
+    case TW_OP_I32_LOAD8_U: case TW_OP_I64_LOAD8_U: case TW_OP_I32_STORE8: case TW_OP_I64_STORE8:
+        return (memory_type){e->i8, false};
+    case TW_OP_I32_LOAD16_S: case TW_OP_I64_LOAD16_S: return (memory_type){e->i16, true};
+    case TW_OP_I32_LOAD16_U: case TW_OP_I64_LOAD16_U: case TW_OP_I32_STORE16: case TW_OP_I64_STORE16:
+        return (memory_type){e->i16, false};
+    case TW_OP_I64_LOAD32_S: return (memory_type){e->i32, true};
+    case TW_OP_I32_LOAD: case TW_OP_I32_STORE: case TW_OP_I64_LOAD32_U: case TW_OP_I64_STORE32:
+        return (memory_type){e->i32, false};
+    default: return (memory_type){e->i64, false};
+    }
+}
+
+static LLVMValueRef extend(tw_emitter *e, LLVMValueRef raw, memory_type memory, uint8_t type, uint32_t lanes)
+{
+    if (type == TW_F32 || type == TW_F64) return raw;
+    LLVMTypeRef wide = tw_gen_lanes_of(tw_gen_type(e, type), lanes);
+    if (LLVMTypeOf(raw) == wide) return raw;
+    return memory.sign ? LLVMBuildSExt(e->builder, raw, wide, "") : LLVMBuildZExt(e->builder, raw, wide, "");
+}
+
+static LLVMValueRef load_at(const place *p, LLVMTypeRef type, uint64_t size, uint32_t row, uint32_t vector, uint32_t lane)
+{
+    LLVMValueRef offset = offset_of(p, row, vector, lane);
+    check_access(p, offset, size);
+    return annotate(p, LLVMBuildLoad2(p->e->builder, type, pointer_to(p, offset), ""));
+}
+
+static LLVMValueRef load_instance(const place *p, LLVMTypeRef type, uint32_t row, uint32_t vector)
+{
+    tw_emitter *e = p->e;
+    uint64_t width = e->model->accesses[p->access].width;
+    if (!p->has_lanes || e->lanes == 1) return load_at(p, type, width, row, vector, 0);
+    LLVMTypeRef wide = LLVMVectorType(type, e->lanes);
+    if (p->is_contiguous) return load_at(p, wide, width * e->lanes, row, vector, 0);
+    LLVMValueRef all = LLVMGetPoison(wide);
+    for (uint32_t lane = 0; lane < e->lanes; lane++)
+        all = LLVMBuildInsertElement(e->builder, all, load_at(p, type, width, row, vector, lane),
+                                     LLVMConstInt(e->i32, lane, 0), "");
+    return all;
+}
+
+static bool stores_to_group(const tw_emitter *e, const tw_node *node, uint8_t group)
+{
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        const tw_node *child = &e->tree->nodes[node->children[i]];
+        if (child->kind == TW_NODE_STORE && e->facts->group[child->access] == group) return true;
+        if (child->kind == TW_NODE_LOOP && stores_to_group(e, child, group)) return true;
+    }
+    return false;
+}
+
+/* When nothing in the innermost loop can change what is read, its preheader is the place: it is passed only when the loop
+ * has a trip, in which the read is made. */
+static bool can_go_before(const tw_emitter *e, const tw_node *node)
+{
+    const tw_scope *scope = &e->scopes[e->depth];
+    if (!scope->before || contributes(e, node->access, scope) || e->facts->checked) return false;
+    return !stores_to_group(e, scope->node, e->facts->group[node->access]);
+}
+
+static void read_instances(tw_emitter *e, const tw_node *node, tw_instances *out, const place *p)
+{
+    const tw_model_access *x = &e->model->accesses[node->access];
+    memory_type memory = memory_type_of(e, (tw_op)x->op);
+    uint8_t type = e->model->values[node->value].type;
+    for (uint32_t r = 0; r < out->rows; r++)
+        for (uint32_t v = 0; v < out->vectors; v++) {
+            LLVMValueRef raw = load_instance(p, memory.type, r, v);
+            out->of[r * out->vectors + v] = extend(e, raw, memory, type, p->has_lanes ? e->lanes : 1);
+        }
+}
+
+void tw_gen_read(tw_emitter *e, const tw_node *node)
+{
+    place p = place_of(e, node->access);
+    tw_instances *out = &e->values[node->value];
+    tw_gen_instances(e, out, e->depth, e->varies[node->value]);
+    if (!can_go_before(e, node)) {
+        read_instances(e, node, out, &p);
+        return;
+    }
+    LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+    LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->scopes[e->depth].before));
+    read_instances(e, node, out, &p);
+    tw_gen_back(e, back);
+}
+
+/* ---- stores ---- */
+
+static LLVMValueRef narrow(tw_emitter *e, LLVMValueRef value, LLVMTypeRef memory, uint32_t lanes)
+{
+    LLVMTypeRef wanted = tw_gen_lanes_of(memory, lanes);
+    return LLVMTypeOf(value) == wanted ? value : LLVMBuildTrunc(e->builder, value, wanted, "");
+}
+
+static LLVMValueRef is_set(tw_emitter *e, LLVMValueRef guard)
+{
+    return LLVMBuildICmp(e->builder, LLVMIntNE, guard, LLVMConstNull(LLVMTypeOf(guard)), "");
+}
+
+/* Stores `value` (scalar or vector) under `guard`, an i1 or NULL. */
+static void store_at(const place *p, LLVMValueRef value, uint64_t size, LLVMValueRef guard, uint32_t row, uint32_t vector,
+                     uint32_t lane)
+{
+    tw_emitter *e = p->e;
+    LLVMBasicBlockRef after = NULL;
+    if (guard) {
+        LLVMBasicBlockRef then = tw_gen_block(e, "store");
+        after = tw_gen_block(e, "stored");
+        LLVMBuildCondBr(e->builder, guard, then, after);
+        LLVMPositionBuilderAtEnd(e->builder, then);
+    }
+    LLVMValueRef offset = offset_of(p, row, vector, lane);
+    check_access(p, offset, size);
+    annotate(p, LLVMBuildStore(e->builder, value, pointer_to(p, offset)));
+    if (!guard) return;
+    LLVMBuildBr(e->builder, after);
+    LLVMPositionBuilderAtEnd(e->builder, after);
+}
+
+/* The bytes of all lanes are this vector's own, so lanes that are switched off may be rewritten with what they hold. */
+static LLVMValueRef blend(const place *p, LLVMValueRef value, uint64_t size, LLVMValueRef guard, uint32_t row, uint32_t vector)
+{
+    LLVMValueRef old = load_at(p, LLVMTypeOf(value), size, row, vector, 0);
+    return LLVMBuildSelect(p->e->builder, guard, value, old, "");
+}
+
+static void store_lanes(const place *p, LLVMValueRef value, LLVMValueRef guard, uint32_t row, uint32_t vector)
+{
+    tw_emitter *e = p->e;
+    uint64_t width = e->model->accesses[p->access].width;
+    bool guard_is_vector = guard && LLVMGetTypeKind(LLVMTypeOf(guard)) == LLVMVectorTypeKind;
+    if (p->is_contiguous) {
+        if (guard_is_vector) value = blend(p, value, width * e->lanes, guard, row, vector), guard = NULL;
+        store_at(p, value, width * e->lanes, guard, row, vector, 0);
+        return;
+    }
+    for (uint32_t lane = 0; lane < e->lanes; lane++) {
+        LLVMValueRef index = LLVMConstInt(e->i32, lane, 0);
+        LLVMValueRef bit = guard_is_vector ? LLVMBuildExtractElement(e->builder, guard, index, "") : guard;
+        store_at(p, LLVMBuildExtractElement(e->builder, value, index, ""), width, bit, row, vector, lane);
+    }
+}
+
+void tw_gen_store(tw_emitter *e, const tw_node *node, LLVMValueRef only_if)
+{
+    const tw_model_access *x = &e->model->accesses[node->access];
+    const tw_instances *values = tw_gen_value(e, node->value);
+    const tw_instances *guards = node->guard == TW_NONE ? NULL : tw_gen_value(e, node->guard);
+    place p = place_of(e, node->access);
+    memory_type memory = memory_type_of(e, (tw_op)x->op);
+    uint32_t lanes = p.has_lanes ? e->lanes : 1, rows = e->row_loop == TW_NONE ? 1 : e->rows;
+    uint32_t vectors = e->lane_loop == TW_NONE ? 1 : e->vectors;
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t v = 0; v < vectors; v++) {
+            LLVMValueRef value = tw_gen_splat(e, tw_gen_instance(values, r, v), lanes);
+            value = narrow(e, value, memory.type, lanes);
+            LLVMValueRef guard = guards ? is_set(e, tw_gen_instance(guards, r, v)) : NULL;
+            if (only_if) guard = guard ? LLVMBuildAnd(e->builder, guard, only_if, "") : only_if;
+            if (lanes > 1) store_lanes(&p, value, guard, r, v);
+            else if (e->lanes > 1 && e->lane_loop != TW_NONE)
+                tw_gen_fail(e, TW_INTERNAL, "a store in lanes has the same address in each");
+            else store_at(&p, value, x->width, guard, r, v, 0);
+        }
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The compile worker: reads questions from standard input, answers on standard output, and leaves when the input ends or
+ * nobody has asked for a while. It holds no guest memory, may open nothing, and is killed by its parent when it takes too
+ * long; whatever happens to it costs its parent one kernel. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "compile/protocol.h"
+#include "compile/worker/answer.h"
+
+enum {
+    ADDRESS_SPACE = 3 << 10, /* MiB */
+    CPU_SECONDS = 300,       /* in all; a worker that has used half of it leaves between two questions */
+};
+
+static void limit(int resource, rlim_t value)
+{
+    struct rlimit now;
+    if (getrlimit(resource, &now)) return;
+    if (now.rlim_max != RLIM_INFINITY && now.rlim_max < value) value = now.rlim_max;
+    setrlimit(resource, &(struct rlimit){value, value});
+}
+
+static void confine(void)
+{
+    close_range(3, ~0u, 0);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_FSIZE, 0);
+    limit(RLIMIT_NOFILE, 3);
+    limit(RLIMIT_CPU, CPU_SECONDS);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    limit(RLIMIT_AS, (rlim_t)ADDRESS_SPACE << 20);
+#endif
+}
+
+static int read_all(void *out, size_t size)
+{
+    for (uint8_t *at = out; size;) {
+        ssize_t got = read(STDIN_FILENO, at, size);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return 0;
+        at += got;
+        size -= (size_t)got;
+    }
+    return 1;
+}
+
+static int write_all(const void *data, size_t size)
+{
+    for (const uint8_t *at = data; size;) {
+        ssize_t put = write(STDOUT_FILENO, at, size);
+        if (put < 0 && errno == EINTR) continue;
+        if (put <= 0) return 0;
+        at += put;
+        size -= (size_t)put;
+    }
+    return 1;
+}
+
+static int send_answer(tw_status status, const void *data, size_t size)
+{
+    tw_frame frame = {TW_ANSWER_MAGIC, (uint32_t)status, (uint32_t)size};
+    return write_all(&frame, sizeof frame) && write_all(data, size);
+}
+
+static int answer(tw_question question, const char *request, size_t size)
+{
+    tw_bytes out = {0};
+    tw_error error = {.message = ""};
+    tw_status status = tw_worker_answer(question, request, size, &out, &error);
+    if (status == TW_OK && (out.failed || out.size > TW_ANSWER_MAX)) status = tw_fail_memory(&error);
+    int sent = status == TW_OK ? send_answer(status, out.data, out.size)
+                               : send_answer(status, error.message, strnlen(error.message, TW_REASON_MAX));
+    tw_bytes_free(&out);
+    return sent;
+}
+
+/* One question and its answer; 0 when it's time to leave. */
+static int serve_one(void)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    if (poll(&input, 1, TW_WORKER_IDLE_MS) <= 0) return 0;
+    tw_frame frame;
+    if (!read_all(&frame, sizeof frame) || frame.magic != TW_QUESTION_MAGIC || frame.size > TW_QUESTION_MAX) return 0;
+    char *request = malloc(frame.size ? frame.size : 1);
+    int go_on = request && read_all(request, frame.size) && answer((tw_question)frame.kind, request, frame.size);
+    free(request);
+    return go_on;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        printf("tensor-wasm-compile %s\n", tw_worker_identity());
+        return 0;
+    }
+    if (isatty(STDIN_FILENO)) {
+        fprintf(stderr, "tensor-wasm-compile makes kernels for the TensorWasm runtime, which starts it when it needs one.\n");
+        return 2;
+    }
+    confine();
+    while (serve_one())
+        if (clock() / CLOCKS_PER_SEC > CPU_SECONDS / 2) break;
+    return 0;
+}
