@@ -40,7 +40,7 @@ static void close_label(tw_flow *flow)
 bool tw_flow_next_branch(const tw_instr *instr, uint32_t open, const uint8_t **at, uint32_t *depth)
 {
     static const uint8_t done;
-    const uint8_t *end = instr->imm.labels.raw.data + instr->imm.labels.raw.size;
+    const tw_span *raw = &instr->imm.labels.raw; /* of br_table only */
     switch (instr->op) {
     case TW_OP_BR: case TW_OP_BR_IF: case TW_OP_RETURN:
         *depth = instr->op == TW_OP_RETURN ? open - 1 : instr->imm.index;
@@ -48,8 +48,8 @@ bool tw_flow_next_branch(const tw_instr *instr, uint32_t open, const uint8_t **a
         *at = &done;
         return true;
     case TW_OP_BR_TABLE:
-        if (!*at) *at = instr->imm.labels.raw.data;
-        return *at != end && tw_wasm_read_u32(at, end, depth);
+        if (!*at) *at = raw->data;
+        return *at != raw->data + raw->size && tw_wasm_read_u32(at, raw->data + raw->size, depth);
     default: return false;
     }
 }
