@@ -119,7 +119,7 @@ bool tw_utf8_valid(const uint8_t *bytes, size_t size)
 tw_status tw_read_name(tw_reader *reader, const char *what, tw_name *out, tw_error *error)
 {
     uint32_t size;
-    tw_span bytes;
+    tw_span bytes = {0};
     tw_reader start = *reader;
     TW_TRY(tw_read_u32(reader, what, &size, error));
     TW_TRY(tw_read_bytes(reader, what, size, &bytes, error));

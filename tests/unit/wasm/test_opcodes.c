@@ -2,16 +2,7 @@
 /* opcodes.def against an independent source: wabt's assembler and validator. Each mnemonic is assembled by
  * wat2wasm and its bytes read back by us; each instruction with fixed types is put in a function of exactly these
  * types, which wat2wasm validates. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "wat.h"
 
 #include "wasm/module.h"
 
@@ -46,46 +37,20 @@ static const char *immediate(const tw_op_info *info)
     }
 }
 
-static void preamble(FILE *wat)
+static void preamble(FILE *out)
 {
-    fprintf(wat, "(module (type (func)) (memory 1) (table 1 funcref) (global (mut i32) (i32.const 0))\n"
+    fprintf(out, "(module (type (func)) (memory 1) (table 1 funcref) (global (mut i32) (i32.const 0))\n"
                  "(data \"x\") (elem func 0)\n");
 }
 
-static uint8_t *assemble(const char *name, const char *flags, size_t *size)
+static bytes assemble(FILE *text_file, char **text, const char *flags)
 {
-    char command[600];
-    snprintf(command, sizeof command, "wat2wasm --enable-tail-call --enable-relaxed-simd %s %s.wat -o %s.wasm", flags, name, name);
-    assert_int_equal(system(command), 0);
-    snprintf(command, sizeof command, "%s.wasm", name);
-    FILE *file = fopen(command, "rb");
-    assert_non_null(file);
-    uint8_t *bytes = malloc(1 << 20);
-    *size = fread(bytes, 1, 1 << 20, file);
-    fclose(file);
-    return bytes;
-}
-
-static FILE *wat_file(char *name)
-{
-    strcpy(name, "/tmp/tw-opcodes-XXXXXX");
-    close(mkstemp(name));
-    char path[64];
-    snprintf(path, sizeof path, "%s.wat", name);
-    FILE *wat = fopen(path, "w");
-    assert_non_null(wat);
-    preamble(wat);
-    return wat;
-}
-
-static void forget(const char *name)
-{
-    char path[64];
-    unlink(name);
-    snprintf(path, sizeof path, "%s.wat", name);
-    unlink(path);
-    snprintf(path, sizeof path, "%s.wasm", name);
-    unlink(path);
+    char all[200];
+    fclose(text_file);
+    snprintf(all, sizeof all, WAT_FEATURES " %s", flags);
+    bytes b = wat(all, *text);
+    free(*text);
+    return b;
 }
 
 /* Structured instructions come in a fixed frame before the others. */
@@ -97,19 +62,19 @@ static int is_structured(tw_op op)
 static void every_mnemonic_has_the_bytes_of_another_assembler(void **state)
 {
     (void)state;
-    char name[64];
-    FILE *wat = wat_file(name);
-    fprintf(wat, "(func (local i32)\n block end\n loop end\n if nop else nop end\n");
+    char *text;
+    size_t text_size;
+    FILE *out = open_memstream(&text, &text_size);
+    preamble(out);
+    fprintf(out, "(func (local i32)\n block end\n loop end\n if nop else nop end\n");
     for (unsigned op = 1; op < TW_OP_COUNT; op++)
         if (!is_structured((tw_op)op))
-            fprintf(wat, "%s%s\n", wat_name(tw_op_describe((tw_op)op)), immediate(tw_op_describe((tw_op)op)));
-    fprintf(wat, "))\n");
-    fclose(wat);
-    size_t size;
-    uint8_t *bytes = assemble(name, "--no-check", &size);
+            fprintf(out, "%s%s\n", wat_name(tw_op_describe((tw_op)op)), immediate(tw_op_describe((tw_op)op)));
+    fprintf(out, "))\n");
+    bytes b = assemble(out, &text, "--no-check");
     tw_wasm module;
     tw_error error;
-    if (tw_wasm_decode((tw_span){bytes, size}, NULL, &module, &error) != TW_OK) fail_msg("%s", error.message);
+    if (tw_wasm_decode((tw_span){b.data, b.size}, NULL, &module, &error) != TW_OK) fail_msg("%s", error.message);
     const uint8_t *locals;
     uint32_t count;
     tw_reader reader;
@@ -132,38 +97,36 @@ static void every_mnemonic_has_the_bytes_of_another_assembler(void **state)
     assert_int_equal(instr.op, TW_OP_END);
     assert_int_equal(tw_wasm_next(&reader, &instr, &error), TW_MALFORMED);
     tw_wasm_free(&module);
-    free(bytes);
-    forget(name);
+    free(b.data);
 }
 
-static void write_types(FILE *wat, const char *keyword, const char *letters)
+static void write_types(FILE *out, const char *keyword, const char *letters)
 {
     if (!*letters) return;
-    fprintf(wat, " (%s", keyword);
-    for (; *letters; letters++) fprintf(wat, " %s", tw_type_name(tw_type_from_letter(*letters)));
-    fprintf(wat, ")");
+    fprintf(out, " (%s", keyword);
+    for (; *letters; letters++) fprintf(out, " %s", tw_type_name(tw_type_from_letter(*letters)));
+    fprintf(out, ")");
 }
 
 static void operand_and_result_types_validate(void **state)
 {
     (void)state;
-    char name[64];
-    FILE *wat = wat_file(name);
-    fprintf(wat, "(func (type 0))\n");
+    char *text;
+    size_t text_size;
+    FILE *out = open_memstream(&text, &text_size);
+    preamble(out);
+    fprintf(out, "(func (type 0))\n");
     for (unsigned op = 1; op < TW_OP_COUNT; op++) {
         const tw_op_info *info = tw_op_describe((tw_op)op);
         if (strchr(info->operands, '*') || strchr(info->results, '*')) continue;
-        fprintf(wat, "(func");
-        write_types(wat, "param", info->operands);
-        write_types(wat, "result", info->results);
-        for (unsigned i = 0; info->operands[i]; i++) fprintf(wat, " local.get %u", i);
-        fprintf(wat, " %s%s)\n", wat_name(info), immediate(info));
+        fprintf(out, "(func");
+        write_types(out, "param", info->operands);
+        write_types(out, "result", info->results);
+        for (unsigned i = 0; info->operands[i]; i++) fprintf(out, " local.get %u", i);
+        fprintf(out, " %s%s)\n", wat_name(info), immediate(info));
     }
-    fprintf(wat, ")\n");
-    fclose(wat);
-    size_t size;
-    free(assemble(name, "", &size));
-    forget(name);
+    fprintf(out, ")\n");
+    free(assemble(out, &text, "").data);
 }
 
 static void names_and_codes_are_found_again(void **state)
