@@ -73,7 +73,8 @@ tw_status tw_instance_memory(tw_instance *instance, const char *name, uint8_t **
 
 uint8_t *tw_host_memory(tw_host_call *call, size_t *size)
 {
-    const tw_slot *slot = tw_store_slot(call->store, 0);
+    const tw_instance *instance = tw_store_owner(call->store);
+    const tw_slot *slot = tw_runtime_slot(instance->module, call->store);
     if (size) *size = slot ? atomic_load(&slot->size) : 0;
     return slot ? slot->base : NULL;
 }

@@ -44,6 +44,7 @@ static tw_status take_trap(wasm_trap_t *trap, tw_ending *ending)
     wasmtime_trap_code_t code;
     wasm_frame_vec_t trace;
     ending->status = TW_TRAP;
+    ending->from_host = false;
     ending->trap = wasmtime_trap_code(trap, &code) ? trap_of(code) : TW_TRAP_OTHER;
     wasm_trap_trace(trap, &trace);
     take_frames(&trace, ending);
@@ -57,7 +58,8 @@ static tw_status take_error(tw_store *store, wasmtime_error_t *failure, tw_endin
     wasmtime_error_wasm_trace(failure, &trace);
     take_frames(&trace, ending);
     int exit_code;
-    if (store->host_error.status != TW_OK) {
+    ending->from_host = store->host_error.status != TW_OK;
+    if (ending->from_host) {
         ending->error = store->host_error;
         ending->status = store->host_error.status;
         wasmtime_error_delete(failure);

@@ -65,7 +65,8 @@ void tw_link_free(tw_link *link);
 /* ---- instances ---- */
 
 /* A host function. values: arguments, to be overwritten by results. A failure becomes a trap of the guest, and the
- * status and error become the ending of the call from outside. */
+ * status and error become the ending of the call from outside; TW_TRAP without a message is an `unreachable` of the
+ * guest. error->message is empty at first. */
 typedef tw_status (*tw_raw_func)(void *context, tw_store *store, tw_raw *values, size_t count, tw_error *error);
 typedef struct tw_binding {
     tw_raw_func call;
@@ -125,6 +126,7 @@ typedef struct tw_frame {
 /* What became of a run of guest code. Only status is written when it is TW_OK. */
 typedef struct tw_ending {
     tw_status status;  /* TW_OK, TW_TRAP, TW_EXIT, TW_LIMIT (the system refused), or what a host function returned */
+    bool from_host;    /* a host function returned it: look at error only */
     tw_trap trap;      /* TW_TRAP */
     int32_t exit_code; /* TW_EXIT */
     tw_error error;    /* neither TW_TRAP nor TW_EXIT */

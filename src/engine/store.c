@@ -31,7 +31,8 @@ static tw_status prepare(tw_store *store, const tw_store_options *options, tw_er
 {
     if (store->link->uses_wasi && !options->wasi)
         return tw_fail(error, TW_LINK, "the module imports WASI and the instance has none");
-    int64_t memory = options->max_memory > INT64_MAX ? -1 : (int64_t)options->max_memory;
+    uint64_t least = options->max_memory < 65536 ? 65536 : options->max_memory; /* a private memory has a page */
+    int64_t memory = least > INT64_MAX ? -1 : (int64_t)least;
     wasmtime_store_limiter(store->store, memory, options->max_table, -1, -1, -1);
     if (!options->wasi) return TW_OK;
     wasi_config_t *wasi = tw_wasi_config(options->wasi, error);
@@ -60,6 +61,7 @@ tw_status tw_store_new(tw_link *link, const tw_store_options *options, tw_store 
     store->context = wasmtime_store_context(store->store);
     atomic_fetch_add(&link->references, 1);
     ending->frame_count = 0;
+    ending->from_host = true;
     ending->status = prepare(store, options, &ending->error);
     if (ending->status == TW_OK) instantiate(store, ending);
     return ending->status;
@@ -108,6 +110,7 @@ static wasm_trap_t *call_binding(tw_store *store, const tw_binding *binding, was
     tw_status status = binding->call(binding->context, store, (tw_raw *)values, count, &error);
     store->caller = before;
     if (status == TW_OK) return NULL;
+    if (status == TW_TRAP && !error.message[0]) return wasmtime_trap_new_code(WASMTIME_TRAP_CODE_UNREACHABLE_CODE_REACHED);
     error.status = status;
     if (!error.message[0]) tw_fail(&error, status, "a host function failed: %s", tw_status_meaning(status));
     store->host_error = error;

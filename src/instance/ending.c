@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run that didn't end well, in the words of the user's module: kind, function, offset, backtrace. */
+/* A run that didn't end well, in the words of the user's module: kind, function, offset, backtrace. What was compiled may
+ * be the rewritten module; none of its own functions and offsets are shown. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,78 +9,114 @@
 #define NAME_BYTES 100
 #define FRAME_BYTES 170 /* a line with such a name, and "N more" */
 
-static void write_frame(tw_bytes *out, const tw_instance *instance, const tw_frame *frame, uint32_t number)
+/* The frames of an ending as the user's module has them. */
+typedef struct user_trace {
+    uint32_t count;
+    tw_frame frames[TW_MAX_FRAMES];
+} user_trace;
+
+/* ---- to the user's module ---- */
+
+static bool translate(const tw_rewrite *rewrite, const tw_frame *from, tw_frame *to)
+{
+    *to = *from;
+    if (!rewrite->map) return true;
+    bool placed = tw_offset_map_original(rewrite->map, from->function, from->offset, &to->function, &to->offset);
+    if (!placed || from->offset == TW_NO_OFFSET) to->offset = TW_NO_OFFSET;
+    return to->function != TW_NO_FUNCTION;
+}
+
+/* An outlined loop and the twin that called it were one function. */
+static bool is_loop_and_twin(const tw_rewrite *rewrite, uint32_t inner, uint32_t outer)
+{
+    for (uint32_t i = 0; i < rewrite->site_count; i++)
+        if (rewrite->sites[i].outlined == inner && rewrite->sites[i].twin == outer) return true;
+    return false;
+}
+
+static void take(const tw_instance *instance, const tw_ending *ending, user_trace *out)
+{
+    const tw_rewrite *rewrite = instance->variant->rewrite;
+    out->count = 0;
+    for (uint32_t i = 0; i < ending->frame_count; i++) {
+        bool same = i && is_loop_and_twin(rewrite, ending->frames[i - 1].function, ending->frames[i].function);
+        if (!same && translate(rewrite, &ending->frames[i], &out->frames[out->count])) out->count++;
+    }
+}
+
+/* ---- to text ---- */
+
+static void write_frame(tw_bytes *out, const tw_instance *instance, const tw_frame *frame)
 {
     char name[NAME_BYTES];
     tw_wasm_func_name(&instance->module->wasm, frame->function, name, sizeof name);
-    tw_bytes_printf(out, "\n  %2u: %s (function %u)", number, name, frame->function);
+    tw_bytes_printf(out, "%s (function %u)", name, frame->function);
     if (frame->offset != TW_NO_OFFSET) tw_bytes_printf(out, " at 0x%llx", (unsigned long long)frame->offset);
 }
 
-/* "…: out of bounds memory access in sum (function 3) at 0x4f" and the frames below it. */
-static void write_place(tw_bytes *out, const tw_instance *instance, const tw_ending *ending)
+/* " in sum (function 3) at 0x4f" and the frames below it, as many as the error can hold. */
+static void write_trace(tw_bytes *out, const tw_instance *instance, const user_trace *trace)
 {
-    if (!ending->frame_count) return;
-    char name[NAME_BYTES];
-    const tw_frame *frame = &ending->frames[0];
-    tw_wasm_func_name(&instance->module->wasm, frame->function, name, sizeof name);
-    tw_bytes_printf(out, " in %s (function %u)", name, frame->function);
-    if (frame->offset != TW_NO_OFFSET) tw_bytes_printf(out, " at 0x%llx", (unsigned long long)frame->offset);
+    if (!trace->count) return;
+    tw_bytes_append_string(out, " in ");
+    write_frame(out, instance, &trace->frames[0]);
     tw_bytes_append_string(out, "\nbacktrace:");
-    for (uint32_t i = 0; i < ending->frame_count; i++) {
+    for (uint32_t i = 0; i < trace->count; i++) {
         if (out->size + FRAME_BYTES > sizeof((tw_error *)NULL)->message) {
-            tw_bytes_printf(out, "\n  %2u more", ending->frame_count - i);
+            tw_bytes_printf(out, "\n  %2u more", trace->count - i);
             return;
         }
-        write_frame(out, instance, &ending->frames[i], i);
+        tw_bytes_printf(out, "\n  %2u: ", i);
+        write_frame(out, instance, &trace->frames[i]);
     }
 }
 
-static void put(tw_error *error, tw_status status, const tw_ending *ending, tw_bytes *text)
+/* Takes the text: what happened; adds where. */
+static tw_status report(const tw_instance *instance, tw_status status, tw_bytes *text, const tw_ending *ending,
+                        tw_error *error)
 {
-    if (error) {
-        tw_fail(error, status, "%s", text->failed || !text->data ? tw_status_meaning(status) : text->data);
-        if (ending->frame_count) {
-            error->function = ending->frames[0].function;
-            error->offset = ending->frames[0].offset;
-        }
-    }
+    user_trace trace;
+    take(instance, ending, &trace);
+    write_trace(text, instance, &trace);
+    tw_fail(error, status, "%s", text->failed || !text->data ? tw_status_meaning(status) : text->data);
     tw_bytes_free(text);
+    if (error && trace.count) {
+        error->function = trace.frames[0].function;
+        error->offset = trace.frames[0].offset;
+    }
+    return status;
 }
+
+/* ---- kinds ---- */
 
 static bool is_stopped(const tw_ending *ending, tw_stop reason)
 {
     if (reason == TW_STOP_NONE) return false;
-    return ending->status == TW_TERMINATED || (ending->status == TW_TRAP && ending->trap == TW_TRAP_MEMORY_OUT_OF_BOUNDS);
+    if (ending->status == TW_TRAP) return !ending->from_host && ending->trap == TW_TRAP_MEMORY_OUT_OF_BOUNDS;
+    return ending->status == TW_TERMINATED;
 }
 
 static tw_status stopped(tw_instance *instance, const tw_ending *ending, tw_stop reason, tw_error *error)
 {
     tw_bytes text = {0};
-    tw_status status = reason == TW_STOP_TIMEOUT ? TW_TIMEOUT : TW_TERMINATED;
-    if (status == TW_TIMEOUT)
+    if (reason == TW_STOP_TIMEOUT)
         tw_bytes_printf(&text, "time limit of %g ms reached", (double)instance->timeout_ns * 1e-6);
     else tw_bytes_append_string(&text, "terminated");
-    write_place(&text, instance, ending);
-    put(error, status, ending, &text);
-    return status;
+    return report(instance, reason == TW_STOP_TIMEOUT ? TW_TIMEOUT : TW_TERMINATED, &text, ending, error);
 }
 
 tw_status tw_runtime_ending(tw_instance *instance, const tw_ending *ending, tw_stop reason, tw_error *error)
 {
     tw_bytes text = {0};
     if (is_stopped(ending, reason)) return stopped(instance, ending, reason, error);
-    switch (ending->status) {
-    case TW_EXIT:
+    if (ending->status == TW_TRAP && !ending->from_host) {
+        tw_bytes_printf(&text, "trap: %s", tw_trap_text(ending->trap));
+        return report(instance, TW_TRAP, &text, ending, error);
+    }
+    if (ending->status == TW_EXIT && !ending->from_host) {
         instance->exit_code = ending->exit_code;
         return tw_fail(error, TW_EXIT, "the guest exited with code %d", ending->exit_code);
-    case TW_TRAP:
-        tw_bytes_printf(&text, "trap: %s", tw_trap_text(ending->trap));
-        write_place(&text, instance, ending);
-        put(error, TW_TRAP, ending, &text);
-        return TW_TRAP;
-    default:
-        if (error) *error = ending->error;
-        return ending->status;
     }
+    if (error) *error = ending->error;
+    return ending->status;
 }

@@ -54,8 +54,11 @@ static tw_status link_and_instantiate(tw_instance *instance, const tw_spawn_opti
                               .max_table = engine->max_table};
     TW_TRY(check_memory(instance->module, store.max_memory, error));
     TW_TRY(tw_runtime_resolve(instance, options, is_wasi, error));
+    tw_variant *variant;
     tw_link *link;
-    TW_TRY(tw_runtime_module_link(instance->module, is_wasi, &link, error));
+    TW_TRY(tw_runtime_variant(instance->module, &variant, error));
+    TW_TRY(tw_runtime_link(instance->module, variant, is_wasi, &link, error));
+    instance->variant = variant;
     if (!options->wasi) return instantiate(instance, link, &store, error);
     tw_wasi_setup wasi;
     tw_status status = tw_runtime_wasi_setup(options->wasi, &wasi, error);
@@ -178,12 +181,17 @@ tw_status tw_runtime_call(tw_instance *instance, const char *name, const tw_val 
     return status;
 }
 
+tw_slot *tw_runtime_slot(const tw_module *module, const tw_store *store)
+{
+    return module->wasm.memory_count ? tw_store_slot(store, 0) : NULL;
+}
+
 tw_status tw_runtime_memory(tw_instance *instance, const char *name, uint8_t **base, size_t *size, tw_error *error)
 {
     uint32_t index = tw_runtime_find_export(instance->module, name);
     if (index == UINT32_MAX || instance->module->exports[index].kind != TW_EXPORT_MEMORY)
         return tw_fail(error, TW_NOT_FOUND, "the module exports no memory \"%.200s\"", name);
-    const tw_slot *slot = tw_store_slot(instance->store, 0);
+    const tw_slot *slot = tw_runtime_slot(instance->module, instance->store);
     *base = slot->base;
     *size = atomic_load(&slot->size);
     return TW_OK;

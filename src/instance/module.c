@@ -29,12 +29,22 @@ static void name_function(const tw_wasm *wasm, tw_error *error)
     }
 }
 
+/* The names of what rewriting adds. */
+static tw_status check_names(const tw_wasm *wasm, tw_error *error)
+{
+    for (uint32_t i = 0; i < wasm->export_count; i++)
+        if (wasm->exports[i].name.size >= 3 && !memcmp(wasm->exports[i].name.data, "tw:", 3))
+            return tw_fail(error, TW_UNSUPPORTED, "the module exports a name that begins with \"tw:\": those are TensorWasm's own");
+    return TW_OK;
+}
+
 /* Our guards first: they name what is off and bound what the engine is asked to chew. */
 static tw_status check(tw_module *module, tw_error *error)
 {
     tw_span bytes = {(const uint8_t *)module->bytes.data, module->bytes.size};
     TW_TRY(tw_wasm_decode(bytes, &module->engine->limits, &module->wasm, error));
-    tw_status status = tw_wasm_check_bodies(&module->wasm, &module->engine->limits, error);
+    tw_status status = check_names(&module->wasm, error);
+    if (status == TW_OK) status = tw_wasm_check_bodies(&module->wasm, &module->engine->limits, error);
     if (status == TW_OK) {
         status = tw_core_validate(module->engine->core, bytes.data, bytes.size, error);
         if (status != TW_OK) name_function(&module->wasm, error);
@@ -162,67 +172,11 @@ void tw_runtime_module_retain(tw_module *module) { atomic_fetch_add(&module->ref
 void tw_runtime_module_release(tw_module *module)
 {
     if (!module || atomic_fetch_sub(&module->references, 1) != 1) return;
-    while (module->links) {
-        tw_module_link *next = module->links->next;
-        tw_link_free(module->links->link);
-        free(module->links);
-        module->links = next;
-    }
-    tw_code_free(module->code);
+    tw_runtime_variant_free(&module->plain);
     tw_wasm_free(&module->wasm);
     tw_bytes_free(&module->bytes);
     tw_arena_free(&module->arena);
     pthread_mutex_destroy(&module->lock);
     tw_runtime_engine_release(module->engine);
     free(module);
-}
-
-/* ---- links ---- */
-
-static tw_module_link *find_link(const tw_module *module, const bool *is_wasi)
-{
-    for (tw_module_link *at = module->links; at; at = at->next)
-        if (!memcmp(at->is_wasi, is_wasi, module->import_count * sizeof *is_wasi)) return at;
-    return NULL;
-}
-
-static tw_status make_link(tw_module *module, const bool *is_wasi, tw_module_link **out, tw_error *error)
-{
-    size_t choice = module->import_count * sizeof *is_wasi;
-    tw_link_func *funcs = calloc(module->import_count ? module->import_count : 1, sizeof *funcs);
-    tw_module_link *made = calloc(1, sizeof *made + choice);
-    tw_status status = funcs && made ? TW_OK : tw_fail_memory(error);
-    for (uint32_t i = 0; status == TW_OK && i < module->import_count; i++) {
-        funcs[i] = module->imports[i];
-        funcs[i].is_wasi = is_wasi[i];
-    }
-    if (status == TW_OK) status = tw_link_new(module->code, funcs, module->import_count, &made->link, error);
-    free(funcs);
-    if (status != TW_OK) {
-        free(made);
-        return status;
-    }
-    memcpy(made->is_wasi, is_wasi, choice);
-    made->next = module->links;
-    *out = module->links = made;
-    return TW_OK;
-}
-
-static tw_status link_locked(tw_module *module, const bool *is_wasi, tw_link **out, tw_error *error)
-{
-    if (!module->code)
-        TW_TRY(tw_code_new(module->engine->core, (const uint8_t *)module->bytes.data, module->bytes.size, &module->code,
-                           error));
-    tw_module_link *found = find_link(module, is_wasi);
-    if (!found) TW_TRY(make_link(module, is_wasi, &found, error));
-    *out = found->link;
-    return TW_OK;
-}
-
-tw_status tw_runtime_module_link(tw_module *module, const bool *is_wasi, tw_link **out, tw_error *error)
-{
-    pthread_mutex_lock(&module->lock);
-    tw_status status = link_locked(module, is_wasi, out, error);
-    pthread_mutex_unlock(&module->lock);
-    return status;
 }

@@ -7,8 +7,8 @@
  *
  *     tw_engine ◄── tw_module ◄── tw_instance      each keeps alive what its arrow points to
  *
- * A module is decoded, checked by us and validated by the engine at once. It is compiled when the first instance needs
- * it: which bytes are compiled depends on whether loops are offloaded. */
+ * A module is decoded, checked by us and validated by the engine at once. It is rewritten and compiled when the first
+ * instance needs it: how depends on whether loops are offloaded. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,6 +17,7 @@
 #include "host/wasi.h"
 #include "instance/stop.h"
 #include "instance/watch.h"
+#include "rewrite/rewrite.h"
 #include "tensorwasm/tensorwasm.h"
 #include "wasm/module.h"
 
@@ -43,11 +44,18 @@ typedef struct tw_module_export_info {
 } tw_module_export_info;
 
 /* One set of imports resolved: which of them the engine's WASI answers. */
-typedef struct tw_module_link {
+typedef struct tw_variant_link {
     tw_link *link;
-    struct tw_module_link *next;
+    struct tw_variant_link *next;
     bool is_wasi[]; /* per function import */
-} tw_module_link;
+} tw_variant_link;
+
+/* What is compiled in a module's place: its bytes with probes, that it can be stopped. */
+typedef struct tw_variant {
+    tw_rewrite *rewrite;    /* NULL until it is made */
+    tw_code *code;          /* likewise */
+    tw_variant_link *links;
+} tw_variant;
 
 struct tw_module {
     tw_engine *engine;
@@ -60,9 +68,8 @@ struct tw_module {
     uint32_t *by_name;      /* indices of exports, sorted by name */
     tw_link_func *imports;  /* function imports in order */
     uint32_t import_count;
-    pthread_mutex_t lock;   /* what follows */
-    tw_code *code;
-    tw_module_link *links;
+    pthread_mutex_t lock;   /* what follows; a variant that is there doesn't change, but for its links */
+    tw_variant plain;
 };
 
 /* Text or binary to a checked module. */
@@ -71,13 +78,17 @@ void tw_runtime_module_retain(tw_module *module);
 void tw_runtime_module_release(tw_module *module);
 /* UINT32_MAX when there is none. */
 uint32_t tw_runtime_find_export(const tw_module *module, const char *name);
-/* A link for this choice of imports, compiled on first use. Valid as long as the module. */
-tw_status tw_runtime_module_link(tw_module *module, const bool *is_wasi, tw_link **out, tw_error *error);
+
+/* Rewritten and compiled on first use. Valid as long as the module. */
+tw_status tw_runtime_variant(tw_module *module, tw_variant **out, tw_error *error);
+/* A link of the variant for this choice of imports. Valid as long as the module. */
+tw_status tw_runtime_link(tw_module *module, tw_variant *variant, const bool *is_wasi, tw_link **out, tw_error *error);
+void tw_runtime_variant_free(tw_variant *variant);
 
 /* ---- instances ---- */
 
 struct tw_host_call {
-    tw_store *store;
+    tw_store *store; /* whose owner is the tw_instance */
 };
 
 typedef struct tw_instance_import { /* an embedder's function as an instance keeps it */
@@ -88,6 +99,7 @@ typedef struct tw_instance_import { /* an embedder's function as an instance kee
 
 struct tw_instance {
     tw_module *module;
+    const tw_variant *variant;
     tw_tenant_id tenant;
     uint64_t timeout_ns;
     tw_store *store;
@@ -104,6 +116,8 @@ tw_status tw_runtime_spawn(tw_module *module, const tw_spawn_options *options, t
 tw_status tw_runtime_call(tw_instance *instance, const char *name, const tw_val *args, size_t arg_count,
                           tw_val *results, size_t result_count, tw_error *error);
 tw_status tw_runtime_memory(tw_instance *instance, const char *name, uint8_t **base, size_t *size, tw_error *error);
+/* The user's memory 0; NULL when the module has none. */
+tw_slot *tw_runtime_slot(const tw_module *module, const tw_store *store);
 void tw_runtime_free(tw_instance *instance);
 
 /* Resolves every import: the embedder's functions, then WASI. Fills bindings and imports of the instance and is_wasi. */

@@ -4,7 +4,7 @@
 #include "os/clock.h"
 
 #define AGAIN_NS 1000000u /* until the pages are looked at again */
-#define SOON_NS 50000u    /* when host code keeps opening them: a loop of fills is in guest code for short moments only */
+#define SOON_NS 10000u    /* when host code keeps opening them: a loop of fills is in guest code for short moments only */
 
 /* Lock order: watch, stopper, slot. So an alarm is armed and disarmed outside the stopper's lock. */
 

@@ -68,6 +68,7 @@ static void ends_at_its_time_limit(tw_module *module)
         tw_status status = call_f(instance, module);
         double took = now_ms() - start;
         check(status == TW_TIMEOUT, "status of the time limit");
+        printf("ended %.1f ms after the limit\n", took - LIMIT_MS);
         check(took >= LIMIT_MS && took < LIMIT_MS + SOON_MS, "ends at the limit, neither before nor long after");
         check_well(instance);
     }
@@ -91,6 +92,7 @@ static void ends_when_terminated(tw_module *module)
     tw_status status = call_f(instance, module);
     double took = now_ms() - requested;
     pthread_join(thread, NULL);
+    printf("ended %.1f ms after the request\n", took);
     check(status == TW_TERMINATED, "status of a termination");
     check(took < SOON_MS, "ends soon after the request");
     check(call_f(instance, module) == TW_TERMINATED, "no call after a termination");
