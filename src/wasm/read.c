@@ -36,7 +36,7 @@ tw_status tw_read_byte(tw_reader *reader, const char *what, uint8_t *out, tw_err
 
 tw_status tw_read_u32(tw_reader *reader, const char *what, uint32_t *out, tw_error *error)
 {
-    uint64_t value;
+    uint64_t value = 0;
     if (reader->at != reader->end && *reader->at < 0x80) {
         *out = *reader->at++;
         return TW_OK;
@@ -48,7 +48,7 @@ tw_status tw_read_u32(tw_reader *reader, const char *what, uint32_t *out, tw_err
 
 tw_status tw_read_s32(tw_reader *reader, const char *what, int32_t *out, tw_error *error)
 {
-    uint64_t value;
+    uint64_t value = 0;
     TW_TRY(read_leb(reader, what, 32, true, &value, error));
     *out = (int32_t)(uint32_t)value;
     return TW_OK;
@@ -56,7 +56,7 @@ tw_status tw_read_s32(tw_reader *reader, const char *what, int32_t *out, tw_erro
 
 tw_status tw_read_s64(tw_reader *reader, const char *what, int64_t *out, tw_error *error)
 {
-    uint64_t value;
+    uint64_t value = 0;
     TW_TRY(read_leb(reader, what, 64, true, &value, error));
     *out = (int64_t)value;
     return TW_OK;
