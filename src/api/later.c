@@ -40,15 +40,3 @@ tw_status tw_instance_report(const tw_instance *instance, tw_format format, char
     (void)instance, (void)format, (void)text;
     return absent("report", error);
 }
-
-tw_status tw_module_inspect(const tw_module *module, tw_format format, char **text, tw_error *error)
-{
-    (void)module, (void)format, (void)text;
-    return absent("inspection of modules", error);
-}
-
-tw_status tw_module_dump(const tw_module *module, const char *what, const char *region, char **text, tw_error *error)
-{
-    (void)module, (void)what, (void)region, (void)text;
-    return absent("dump of regions", error);
-}
