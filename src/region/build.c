@@ -74,37 +74,64 @@ static const tw_poly *evolve(tw_builder *b, tw_ir_value value, tw_loop scope)
     return tw_build_resolve(b, tw_evolution_of(b->analysis, value, scope));
 }
 
-/* A loop's result carried round the branch that guards it: init on the edges that skip the loop, init + step·ARRIVALS on the
- * one that leaves it. With arrivals 0 for a loop not entered that is one polynomial. */
-static const tw_poly *join(tw_builder *b, const tw_poly *skip, const tw_poly *left)
+/* Whether control can come from the loop to `to` without another iteration of the loop around it. */
+static bool loop_reaches(tw_builder *b, tw_loop loop, tw_ir_block to)
 {
-    if (tw_poly_equal(skip, left)) return skip;
-    for (tw_loop l = 0; l < b->loops->count; l++) {
-        tw_atom arrivals = tw_atom_make(TW_ATOM_ARRIVALS, l);
-        if (!tw_poly_has(left, arrivals) || b->top_tested[l] || b->loop_of[l] == TW_NONE) continue;
-        const tw_poly *zero = tw_poly_const(b->arena, left->bits, 0);
-        if (tw_poly_equal(tw_poly_substitute(b->arena, left, arrivals, zero), skip)) return left;
+    const tw_loopdata *data = &b->loops->items[loop];
+    tw_ir_block barrier = data->parent == TW_NO_LOOP ? TW_IR_NO_BLOCK : b->loops->items[data->parent].header;
+    uint8_t *seen = TW_NEW_ARRAY(b->arena, uint8_t, b->func->block_count);
+    tw_ir_block *stack = TW_NEW_ARRAY(b->arena, tw_ir_block, b->func->block_count);
+    uint32_t count = 0;
+    if (!seen || !stack) return true;
+    stack[count++] = data->header;
+    seen[data->header] = 1;
+    while (count) {
+        tw_ir_block block = stack[--count];
+        if (block == to) return true;
+        for (uint32_t e = 0; e < b->func->blocks[block].edge_count; e++) {
+            tw_ir_block next = b->func->blocks[block].edges[e].to;
+            if (seen[next] || next == barrier) continue;
+            seen[next] = 1;
+            stack[count++] = next;
+        }
     }
-    return NULL;
+    return false;
+}
+
+/* A loop's result carried round the branch that guards it: init on the edges that skip the loop, init + step·ARRIVALS on those
+ * that come from it. With arrivals 0 for a loop not entered that is one polynomial, `whole`. `other` is what an edge from
+ * block `from` brings, which must not be on a way through the loops whose arrivals are taken as 0. */
+static bool covers(tw_builder *b, const tw_poly *whole, const tw_poly *other, tw_ir_block from)
+{
+    for (tw_loop l = b->loops->count; whole && l-- > 0;) {
+        if (tw_poly_equal(whole, other)) return true;
+        tw_atom arrivals = tw_atom_make(TW_ATOM_ARRIVALS, l);
+        if (!tw_poly_has(whole, arrivals) || b->top_tested[l] || b->loop_of[l] == TW_NONE || loop_reaches(b, l, from)) continue;
+        whole = tw_poly_substitute(b->arena, whole, arrivals, tw_poly_const(b->arena, whole->bits, 0));
+    }
+    return tw_poly_equal(whole, other);
 }
 
 static const tw_poly *merge_poly(tw_builder *b, tw_ir_value param)
 {
-    if (b->merge_tried[param]) return b->merge[param];
+    enum { MOST = 8 };
+    const tw_poly *polys[MOST];
+    tw_ir_block block = data_of(b, param)->block;
+    uint32_t count = pred_count(b, block);
+    if (b->merge_tried[param] || count > MOST) return b->merge[param];
     b->merge_tried[param] = 1;
     if (++b->depth > DEEPEST) return b->depth--, NULL;
-    tw_ir_block block = data_of(b, param)->block;
-    const tw_poly *result = NULL;
-    for (uint32_t k = 0; k < pred_count(b, block); k++) {
-        const tw_poly *poly = evolve(b, merge_arg(b, param, k), loop_at(b, block));
-        if (!poly) { result = NULL; break; }
-        if (k == 0) { result = poly; continue; }
-        const tw_poly *joined = join(b, result, poly);
-        result = joined ? joined : join(b, poly, result);
-        if (!result) break;
+    for (uint32_t k = 0; k < count; k++) {
+        polys[k] = evolve(b, merge_arg(b, param, k), loop_at(b, block));
+        if (!polys[k]) count = 0;
+    }
+    for (uint32_t k = 0; k < count && !b->merge[param]; k++) {
+        bool all = true;
+        for (uint32_t j = 0; j < count && all; j++) all = covers(b, polys[k], polys[j], pred_edge(b, block, j)->from);
+        if (all) b->merge[param] = polys[k];
     }
     b->depth--;
-    return b->merge[param] = result;
+    return b->merge[param];
 }
 
 const tw_poly *tw_build_resolve(tw_builder *b, const tw_poly *poly)
@@ -445,15 +472,17 @@ static uint32_t final_of(tw_builder *b, tw_ir_value value, tw_loop over, tw_loop
     return refuse_value(b, TW_REFUSAL_CONTROL, "a value from the last iteration of an inner loop is used after it", value);
 }
 
-/* What `final` is when the last loops of its chain weren't entered: their inits. */
-static bool falls_back_to(const tw_builder *b, uint32_t final, uint32_t value)
+/* `final` is `value` too when the last loops of its chain weren't entered: then it is their init. An edge from block
+ * `from` that brings `value` must not be on a way through those loops. */
+static bool falls_back_to(tw_builder *b, uint32_t final, uint32_t value, tw_ir_block from)
 {
     for (uint32_t steps = 0; steps < TW_MODEL_MAX_LOOPS; steps++) {
         if (final == value) return true;
         const tw_value_node *node = &b->model->values[final];
         if (node->kind != TW_VALUE_FINAL) return false;
-        final = b->model->carried[node->index].init;
-        if (final == TW_NONE) return false;
+        const tw_carried *carried = &b->model->carried[node->index];
+        if (carried->init == TW_NONE || loop_reaches(b, b->natural[carried->loop], from)) return false;
+        final = carried->init;
     }
     return false;
 }
@@ -487,7 +516,7 @@ static uint32_t merge_value(tw_builder *b, tw_ir_value param)
         if ((values[k] = use_value(b, merge_arg(b, param, k), scope)) == TW_NONE) return TW_NONE;
     for (uint32_t k = 0; k < count; k++) {
         bool all = true;
-        for (uint32_t j = 0; j < count; j++) all &= falls_back_to(b, values[k], values[j]);
+        for (uint32_t j = 0; j < count; j++) all &= falls_back_to(b, values[k], values[j], pred_edge(b, block, j)->from);
         if (all) return values[k];
     }
     if (!find_branch(b, block, &condition, &yes)) return pick_by_edges(b, param, values, count);
