@@ -1059,7 +1059,7 @@ bool tw_build_draft(tw_builder *b)
     b->loop_of[0] = outer;
     b->natural[outer] = 0;
     b->model->loops[outer].place = b->model->place;
-    b->model->exits_at_end = !b->top_tested[0];
+    b->model->exits_at_end = !b->top_tested[0] && b->cut->one_exit;
     b->model->copies = 1;
     b->model->exit = 1;
     if (!count_loop(b, 0, &trips)) return false;

@@ -20,36 +20,6 @@ static bool out_of_memory(tw_reason *reason)
     return tw_refuse(reason, TW_REFUSAL_TOO_BIG, "out of memory while cutting the loop out");
 }
 
-/* ---- which locals the bytecode of the loop reads and writes ---- */
-
-enum { READ = 1, WRITTEN = 2 };
-
-/* use[local] |= READ, WRITTEN over the bytes of the wasm loop at `place`. */
-static bool scan_locals(const tw_wasm *module, uint32_t func, uint64_t place, tw_arena *arena, uint8_t *use,
-                        uint32_t local_count)
-{
-    tw_reader reader;
-    const uint8_t *locals;
-    uint32_t count, depth = 0;
-    bool inside = false;
-    tw_instr instr;
-    if (tw_wasm_body(module, func, arena, &reader, &locals, &count, NULL) != TW_OK) return false;
-    while (tw_wasm_next(&reader, &instr, NULL) == TW_OK) {
-        if (instr.offset == place) inside = true;
-        if (!inside) continue;
-        switch (instr.op) {
-        case TW_OP_BLOCK: case TW_OP_LOOP: case TW_OP_IF: depth++; break;
-        case TW_OP_END: if (--depth == 0) return true; break;
-        case TW_OP_LOCAL_GET: if (instr.imm.index < local_count) use[instr.imm.index] |= READ; break;
-        case TW_OP_LOCAL_SET: case TW_OP_LOCAL_TEE:
-            if (instr.imm.index < local_count) use[instr.imm.index] |= WRITTEN;
-            break;
-        default: break;
-        }
-    }
-    return false;
-}
-
 /* ---- the copy ---- */
 
 typedef struct cutter {
@@ -225,24 +195,21 @@ typedef struct choice {
 
 /* The locals that the stub passes: those the loop only reads, then those it writes that matter on arrival (or, when
  * something is live after the loop, all that it writes). */
-static bool choose_locals(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, bool live_outs, tw_arena *arena,
+static bool choose_locals(const tw_nest *nest, tw_analysis *analysis, tw_loop loop, bool live_outs, tw_arena *arena,
                           choice *out, tw_reason *reason)
 {
     const tw_ir_func *func = tw_analysis_func(analysis);
     tw_ir_block header = tw_analysis_loops(analysis)->items[loop].header;
     const tw_ir_blockdata *block = &func->blocks[header];
-    uint8_t *use = TW_NEW_ARRAY(arena, uint8_t, func->local_count);
     out->locals = TW_NEW_ARRAY(arena, uint32_t, func->local_count);
-    if (!use || !out->locals) return out_of_memory(reason);
-    if (!scan_locals(module, func->index, block->loop_offset, arena, use, func->local_count))
-        return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop's bytecode isn't one wasm loop");
+    if (!out->locals) return out_of_memory(reason);
     uint32_t count = 0;
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t x = 0; x < func->local_count; x++) {
-            bool written = use[x] & WRITTEN;
+            bool written = nest->touched[x] & TW_NEST_WRITTEN;
             tw_ir_value at = block->local_values[x];
             if (written != (pass == 1)) continue;
-            bool matters = pass == 0 ? (use[x] & READ) != 0 : live_outs || (at && has_uses(analysis, loop, at));
+            bool matters = pass == 0 ? (nest->touched[x] & TW_NEST_READ) != 0 : live_outs || (at && has_uses(analysis, loop, at));
             if (!matters) continue;
             if (!is_passable(func->local_types[x]))
                 return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "local %u of type %s", x, tw_type_name((tw_type)func->local_types[x]));
@@ -314,9 +281,14 @@ bool tw_cut_new(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_a
         return tw_refuse(reason, TW_REFUSAL_IRREDUCIBLE, "a cycle inside has more than one entry");
     if (func->blocks[header].loop_offset == TW_NO_OFFSET || !func->blocks[header].local_values)
         return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop's header isn't the start of a wasm loop");
-    *out = (tw_cut){.live_outs = tw_live_outs_of(analysis, loop).count > 0};
+    tw_nest nest;
+    if (tw_wasm_nest(module, func->index, func->blocks[header].loop_offset, arena, &nest, NULL) != TW_OK || nest.local_count != func->local_count)
+        return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop's bytecode isn't one wasm loop");
+    for (uint32_t e = 0; e < nest.exit_count; e++)
+        if (nest.has_type || nest.exits[e].arity) return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "the loop takes or leaves values on the operand stack");
+    *out = (tw_cut){.one_exit = nest.exit_count == 1, .live_outs = tw_live_outs_of(analysis, loop).count > 0};
     choice chosen = {0};
-    if (!choose_locals(module, analysis, loop, out->live_outs, arena, &chosen, reason)) return false;
+    if (!choose_locals(&nest, analysis, loop, out->live_outs, arena, &chosen, reason)) return false;
     out->locals = chosen.locals;
     out->live_in_count = chosen.live_ins;
     out->header_count = chosen.headers;

@@ -8,12 +8,13 @@
 
 #include "analysis/analysis.h"
 #include "region/refusals.h"
-#include "wasm/module.h"
+#include "wasm/nest.h"
 
 typedef struct tw_cut {
     tw_ir_func *func;     /* params: live-ins, then headers; the only loops are the nest's; exits return nothing */
     uint32_t *locals;     /* by parameter of func: the local of the user's function */
     uint32_t live_in_count, header_count;
+    bool one_exit;        /* in the bytecode: exit 1 is the way out */
     bool live_outs;       /* some value of the nest is used after it */
 } tw_cut;
 
