@@ -735,6 +735,36 @@ bool tw_build_add_item(tw_builder *b, uint32_t loop, tw_item item)
     return true;
 }
 
+/* Loops among the items of if-loop `gone` become children of `parent`. A counted loop's trips are 0 anyway when a guard
+ * fails; an if-loop takes the condition over. */
+static bool move_loops(tw_builder *b, uint32_t gone, uint32_t parent)
+{
+    tw_model *model = b->model;
+    uint32_t condition = tw_expr_op(model, TW_OP_I32_WRAP_I64, 32, model->loops[gone].trips, TW_NONE), none = tw_expr_const(model, 64, 0);
+    for (uint32_t i = 0; i < model->loops[gone].item_count; i++) {
+        if (model->loops[gone].items[i].kind != TW_ITEM_LOOP) continue;
+        tw_model_loop *child = &model->loops[model->loops[gone].items[i].index];
+        child->parent = parent;
+        if (child->is_if && (child->trips = tw_expr_select(model, condition, child->trips, none)) == TW_NONE) return fail_memory(b);
+    }
+    return true;
+}
+
+bool tw_build_splice(tw_builder *b, uint32_t loop, uint32_t at)
+{
+    tw_model *model = b->model;
+    uint32_t gone = model->loops[loop].items[at].index, count = model->loops[gone].item_count, old = model->loops[loop].item_count;
+    tw_item *items = TW_NEW_ARRAY(&model->arena, tw_item, old + count);
+    if (!items || !move_loops(b, gone, loop)) return fail_memory(b);
+    memcpy(items, model->loops[loop].items, at * sizeof *items);
+    if (count) memcpy(items + at, model->loops[gone].items, count * sizeof *items);
+    memcpy(items + at + count, model->loops[loop].items + at + 1, (old - at - 1) * sizeof *items);
+    model->loops[gone].item_count = 0;
+    model->loops[loop].items = items;
+    model->loops[loop].item_count = model->loops[loop].item_capacity = old - 1 + count;
+    return true;
+}
+
 /* trips, or 0 when the guard's condition fails. */
 static uint32_t under(tw_builder *b, const tw_guard *guard, uint32_t trips)
 {

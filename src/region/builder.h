@@ -66,5 +66,8 @@ const tw_poly *tw_build_resolve(tw_builder *b, const tw_poly *poly);
 uint32_t tw_build_expr(tw_builder *b, const tw_poly *poly);
 bool tw_build_new_loop(tw_builder *b, uint32_t parent, uint32_t *out);
 bool tw_build_add_item(tw_builder *b, uint32_t loop, tw_item item);
+/* Puts the items of the if-loop that is item `at` of `loop` in its place; counted loops among them move to `loop`, if-loops also
+ * take the condition over. The if-loop is left empty. */
+bool tw_build_splice(tw_builder *b, uint32_t loop, uint32_t at);
 
 #endif

@@ -29,45 +29,22 @@ static uint32_t both(tw_model *model, uint32_t x, uint32_t y)
     return model->value_count++;
 }
 
-/* The items of if-loop `gone` with its condition as their guard. Counted loops have it in their trips already; an if-loop
- * takes it over. */
+/* The items of if-loop `gone` with its condition as their guard. Counted loops have it in their trips already. */
 static bool predicate_items(tw_builder *b, uint32_t gone, uint32_t parent)
 {
     tw_model *model = b->model;
-    uint32_t condition = tw_expr_op(model, TW_OP_I32_WRAP_I64, 32, model->loops[gone].trips, TW_NONE), none = tw_expr_const(model, 64, 0);
     for (uint32_t i = 0; i < model->loops[gone].item_count; i++) {
         tw_item *item = &model->loops[gone].items[i];
-        if (item->kind != TW_ITEM_LOOP) {
-            item->guard = both(model, item->guard, b->if_value[gone]);
-            model->accesses[item->index].loop = parent;
-            uint32_t address = model->accesses[item->index].address;
-            if (b->affine_loop[address] == gone) b->affine_loop[address] = parent;
-            if (item->guard == TW_NONE) return fail_memory(b);
+        if (item->kind == TW_ITEM_LOOP) {
+            if (model->loops[item->index].is_if) b->if_value[item->index] = both(model, b->if_value[item->index], b->if_value[gone]);
             continue;
         }
-        tw_model_loop *child = &model->loops[item->index];
-        child->parent = parent;
-        if (!child->is_if) continue;
-        child->trips = tw_expr_select(model, condition, child->trips, none);
-        b->if_value[item->index] = both(model, b->if_value[item->index], b->if_value[gone]);
-        if (child->trips == TW_NONE || b->if_value[item->index] == TW_NONE) return fail_memory(b);
+        item->guard = both(model, item->guard, b->if_value[gone]);
+        model->accesses[item->index].loop = parent;
+        uint32_t address = model->accesses[item->index].address;
+        if (b->affine_loop[address] == gone) b->affine_loop[address] = parent;
+        if (item->guard == TW_NONE) return fail_memory(b);
     }
-    return true;
-}
-
-static bool lower_if(tw_builder *b, uint32_t loop, uint32_t at)
-{
-    tw_model *model = b->model;
-    uint32_t gone = model->loops[loop].items[at].index, count = model->loops[gone].item_count, old = model->loops[loop].item_count;
-    tw_item *items = TW_NEW_ARRAY(&model->arena, tw_item, old + count);
-    if (!items) return fail_memory(b);
-    if (!predicate_items(b, gone, loop)) return false;
-    memcpy(items, model->loops[loop].items, at * sizeof *items);
-    if (count) memcpy(items + at, model->loops[gone].items, count * sizeof *items);
-    memcpy(items + at + count, model->loops[loop].items + at + 1, (old - at - 1) * sizeof *items);
-    model->loops[gone].item_count = 0;
-    model->loops[loop].items = items;
-    model->loops[loop].item_count = model->loops[loop].item_capacity = old - 1 + count;
     return true;
 }
 
@@ -79,7 +56,7 @@ static bool lower_varying_ifs(tw_builder *b)
             const tw_item *item = &model->loops[l].items[i];
             bool varies = item->kind == TW_ITEM_LOOP && model->loops[item->index].is_if && model->exprs[model->loops[item->index].trips].counters;
             if (!varies) i++;
-            else if (!lower_if(b, l, i)) return false;
+            else if (!predicate_items(b, item->index, l) || !tw_build_splice(b, l, i)) return false;
         }
     return true;
 }

@@ -475,32 +475,6 @@ static bool holds_loops_only(const tw_model_loop *loop)
     return true;
 }
 
-/* Puts the items of if-loop `loop`.items[at] in its place. A counted loop's trips are 0 anyway when a guard fails; an
- * if-loop takes the condition over. */
-static bool splice(tw_builder *b, uint32_t loop, uint32_t at)
-{
-    tw_model *model = b->model;
-    uint32_t gone = model->loops[loop].items[at].index, count = model->loops[gone].item_count, old = model->loops[loop].item_count;
-    uint32_t condition = tw_expr_op(model, TW_OP_I32_WRAP_I64, 32, model->loops[gone].trips, TW_NONE), none = tw_expr_const(model, 64, 0);
-    tw_item *items = TW_NEW_ARRAY(&model->arena, tw_item, old + count);
-    if (!items || condition == TW_NONE || none == TW_NONE) return false;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t child = model->loops[gone].items[i].index;
-        model->loops[child].parent = loop;
-        if (!model->loops[child].is_if) continue;
-        uint32_t trips = tw_expr_select(model, condition, model->loops[child].trips, none);
-        if (trips == TW_NONE) return false;
-        model->loops[child].trips = trips;
-    }
-    memcpy(items, model->loops[loop].items, at * sizeof *items);
-    if (count) memcpy(items + at, model->loops[gone].items, count * sizeof *items);
-    memcpy(items + at + count, model->loops[loop].items + at + 1, (old - at - 1) * sizeof *items);
-    model->loops[gone].item_count = 0;
-    model->loops[loop].items = items;
-    model->loops[loop].item_count = model->loops[loop].item_capacity = old - 1 + count;
-    return true;
-}
-
 /* If-loops around nothing but loops go. */
 static void collapse_ifs(tw_builder *b)
 {
@@ -509,7 +483,7 @@ static void collapse_ifs(tw_builder *b)
         for (uint32_t i = 0; i < model->loops[l].item_count;) {
             const tw_item *item = &model->loops[l].items[i];
             bool goes = item->kind == TW_ITEM_LOOP && model->loops[item->index].is_if && holds_loops_only(&model->loops[item->index]);
-            if (!goes || !splice(b, l, i)) i++;
+            if (!goes || !tw_build_splice(b, l, i)) i++;
         }
 }
 
