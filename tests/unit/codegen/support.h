@@ -72,7 +72,7 @@ static inline void subject_numbers(subject *s, const uint64_t *symbols, const ui
 {
     const tw_model *m = s->model;
     tw_numbers *n = tw_plan_numbers(s->plan);
-    for (uint32_t i = 0; i < m->symbol_count; i++) n->symbols[i] = symbols[i];
+    for (uint32_t i = 0; symbols && i < m->symbol_count; i++) n->symbols[i] = symbols[i];
     if (!tw_plan_evaluate(s->plan, (tw_plan_memory){memory, memory_size})) fail_msg("plan: %u %s", n->refusal, n->detail);
     s->iterations = (int64_t)n->iterations;
     for (uint32_t l = 0; l < m->loop_count; l++) {
@@ -89,7 +89,7 @@ static inline void subject_numbers(subject *s, const uint64_t *symbols, const ui
         s->args[s->layout.affine[a]] = n->affines[a].c0;
         for (uint32_t d = 0; d < depth; d++) s->args[s->layout.affine[a] + 1 + d] = n->affines[a].c[d];
     }
-    for (uint32_t i = 0; i < m->symbol_count; i++) s->args[s->layout.symbol[i]] = symbols[i];
+    for (uint32_t i = 0; symbols && i < m->symbol_count; i++) s->args[s->layout.symbol[i]] = symbols[i];
 }
 
 typedef struct kernel {
