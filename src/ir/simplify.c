@@ -186,6 +186,7 @@ static bool fold_terms(simplifier *s)
         if (edge >= block->edge_count) continue;
         block->edges[0] = block->edges[edge];
         block->edge_count = 1;
+        block->value = 0;
         block->term = TW_IR_JUMP;
         changed = true;
     }
