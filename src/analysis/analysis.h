@@ -130,7 +130,8 @@ void tw_analysis_print(tw_analysis *analysis, tw_bytes *out);
 
 /* Jump threading, IR → IR: a jump to a block that only chooses by one of its parameters (switch, branch), with a constant
  * for it, goes straight to the chosen successor. Go's functions keep their loops behind such a switch. *changed says whether
- * anything was; the function stays valid (and unchanged on TW_NO_MEMORY). Blocks that became unreachable are dropped. */
+ * anything was; if so the function has been simplified again: all numbers are new, local_values have followed, local sets are
+ * gone. Very large functions are left alone. TW_NO_MEMORY leaves the function unusable. */
 tw_status tw_thread_jumps(tw_ir_func *func, bool *changed, tw_error *error);
 
 #endif

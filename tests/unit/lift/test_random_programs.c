@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random modules with every shape of control: their lifted form, run by tests/support/ir_interp.h, against wabt's interpreter. Each
- * module leaves the same results, the same kind of trap, and the same memory, call after call. TW_TEST_SEED and
- * TW_TEST_CASES choose other programs. */
+ * module leaves the same results, the same kind of trap, and the same memory, call after call; every other module after jump
+ * threading. TW_TEST_SEED and TW_TEST_CASES choose other programs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "../../support/ir_interp.h"
+#include "analysis/analysis.h"
 #include "lift/lift.h"
 
 /* ---- the generator ---- */
@@ -248,10 +249,47 @@ static void branch(generator *g, int depth)
     }
 }
 
+/* The next state of a machine: mostly a constant, which jump threading can follow. */
+static void next_state(generator *g)
+{
+    if (pick(g, 5)) EMIT("i32.const %u local.set 12 ", pick(g, 5));
+    else {
+        expression(g, 0, 1);
+        EMIT("i32.const 3 i32.and local.set 12 ");
+    }
+}
+
+/* Code behind a br_table on a local, the way Go's compiler writes every function. */
+static void state_machine(generator *g, int depth)
+{
+    enum { STATES = 3 };
+    next_state(g);
+    EMIT("\nblock loop ");
+    push_label(g, NULL, 0);
+    push_label(g, NULL, 0);
+    for (int i = 0; i < STATES; i++) {
+        EMIT("block ");
+        push_label(g, NULL, 0);
+    }
+    EMIT("local.get 12 br_table 0 1 2 4 ");
+    for (int i = 0; i < STATES; i++) {
+        EMIT("end ");
+        g->label_count--;
+        statements(g, 1 + (int)pick(g, 2), depth - 1);
+        next_state(g);
+        spend_fuel(g);
+        if (pick(g, 3) == 0) EMIT("local.get %u br_if %d ", pick(g, 2) * 4, STATES - i); /* out */
+        EMIT("br %d ", STATES - 1 - i);
+    }
+    EMIT("end end\n");
+    g->label_count -= 2;
+}
+
 static void statement(generator *g, int depth)
 {
     int results[2] = {(int)pick(g, 4), (int)pick(g, 4)}, count = (int)pick(g, 3), type = (int)pick(g, 4);
-    switch (depth <= 0 ? pick(g, 2) : pick(g, 11)) {
+    switch (depth <= 0 ? pick(g, 2) : pick(g, 12)) {
+    case 10: state_machine(g, depth - 1); return;
     case 0: case 2: case 3:
         expression(g, type, depth);
         local(g, type, "set");
@@ -293,7 +331,7 @@ static void function(generator *g, int number)
     g->func = number;
     g->budget = 220;
     g->label_count = 0;
-    EMIT("(func $f%d (type $t) (param i32 i64 f32 f64) (result i32 f64) (local i32 i32 i64 i64 f32 f32 f64 f64)\n", number);
+    EMIT("(func $f%d (type $t) (param i32 i64 f32 f64) (result i32 f64) (local i32 i32 i64 i64 f32 f32 f64 f64 i32)\n", number);
     int results[] = {0, 3};
     push_label(g, results, 2);
     statements(g, 4, 4);
@@ -379,13 +417,17 @@ typedef struct lifted {
     interp in;
 } lifted;
 
-static void lift_all(lifted *l, const uint8_t *bytes, size_t size)
+/* threaded: counts functions that jump threading changed; NULL: it isn't applied. */
+static void lift_all(lifted *l, const uint8_t *bytes, size_t size, unsigned *threaded)
 {
     tw_error error = {0};
     assert_int_equal(tw_wasm_decode((tw_span){bytes, size}, NULL, &l->module, &error), TW_OK);
     l->funcs = calloc(l->module.func_count, sizeof *l->funcs);
     for (uint32_t i = 0; i < l->module.func_count; i++) {
         tw_status status = tw_lift(&l->module, i, (size_t)1 << 28, &l->funcs[i], &error);
+        bool changed = false;
+        if (status == TW_OK && threaded) status = tw_thread_jumps(l->funcs[i], &changed, &error);
+        if (changed) (*threaded)++;
         if (status == TW_OK) status = tw_ir_verify(l->funcs[i], &l->module, &error);
         if (status != TW_OK) fail_msg("function %u: %s", i, error.message);
     }
@@ -427,7 +469,7 @@ static void compare(lifted *l, FILE *theirs, uint64_t seed, unsigned *traps)
     }
 }
 
-static void one_program(uint64_t seed, unsigned *traps)
+static void one_program(uint64_t seed, unsigned *traps, unsigned *threaded)
 {
     generator g = {.state = seed * 0x9E3779B97F4A7C15u + 1};
     module(&g);
@@ -446,7 +488,7 @@ static void one_program(uint64_t seed, unsigned *traps)
     size_t size = fread(bytes, 1, 1 << 22, file);
     fclose(file);
     lifted l;
-    lift_all(&l, bytes, size);
+    lift_all(&l, bytes, size, seed % 2 ? threaded : NULL);
     FILE *theirs = run_wabt(wasm);
     compare(&l, theirs, seed, traps);
     pclose(theirs);
@@ -467,10 +509,11 @@ static void lifted_functions_do_what_the_bytes_say(void **state)
 {
     (void)state;
     uint64_t seed = setting("TW_TEST_SEED", 1), cases = setting("TW_TEST_CASES", 80);
-    unsigned traps = 0;
+    unsigned traps = 0, threaded = 0;
     print_message("seed %llu, %llu programs\n", (unsigned long long)seed, (unsigned long long)cases);
-    for (uint64_t i = 0; i < cases; i++) one_program(seed + i, &traps);
-    print_message("%u of %llu calls trapped\n", traps, (unsigned long long)(cases * 2 * FUNCS * CALLS));
+    for (uint64_t i = 0; i < cases; i++) one_program(seed + i, &traps, &threaded);
+    print_message("%u of %llu calls trapped, %u functions threaded\n", traps, (unsigned long long)(cases * 2 * FUNCS * CALLS), threaded);
+    assert_true(cases < 20 || threaded > 0);
 }
 
 int main(void)
