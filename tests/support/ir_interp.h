@@ -25,6 +25,15 @@ typedef enum interp_end {
     INTERP_UNKNOWN,
 } interp_end;
 
+/* Looks over an activation's shoulder: optional. */
+struct interp;
+typedef struct interp_watch {
+    struct interp_watcher *(*begin)(struct interp *in, uint32_t func, const uint64_t *values);
+    void (*block)(struct interp_watcher *watcher, tw_ir_block block);                  /* executed, before its terminator */
+    void (*edge)(struct interp_watcher *watcher, tw_ir_block from, tw_ir_block to);    /* taken, parameters set */
+    void (*end)(struct interp_watcher *watcher);
+} interp_watch;
+
 typedef struct interp {
     const tw_wasm *module;
     tw_ir_func **funcs;  /* by function index; NULL for imports */
@@ -36,6 +45,8 @@ typedef struct interp {
     uint32_t depth;
     uint64_t blocks, max_blocks;
     const char *unknown; /* what wasn't known */
+    const interp_watch *watch; /* or NULL */
+    void *watch_context;
 } interp;
 
 static inline float interp_f32(uint64_t bits) { float x; uint32_t b = (uint32_t)bits; memcpy(&x, &b, 4); return x; }
@@ -291,6 +302,7 @@ static inline interp_end interp_inst(interp *in, const tw_ir_inst *inst, const u
 
 typedef struct interp_frame {
     uint64_t *values;
+    struct interp_watcher *watcher;
     uint64_t scratch[1024];
 } interp_frame;
 
@@ -318,6 +330,7 @@ static inline interp_end interp_block(interp *in, const tw_ir_func *func, interp
         if (end != INTERP_OK) return end;
         for (uint32_t r = 0; r < inst->result_count; r++) f->values[inst->first_result + r] = out[r];
     }
+    if (in->watch) in->watch->block(f->watcher, *at);
     uint32_t taken = 0, callee = block->index;
     uint64_t selector = block->value ? (uint32_t)interp_value(func, f, block->value) : 0;
     switch ((tw_ir_term)block->term) {
@@ -341,6 +354,7 @@ static inline interp_end interp_block(interp *in, const tw_ir_func *func, interp
     const tw_ir_edge *edge = &block->edges[taken];
     if (!interp_collect(func, f, edge->args, edge->arg_count)) return INTERP_UNKNOWN;
     for (uint32_t i = 0; i < edge->arg_count; i++) f->values[func->blocks[edge->to].first_param + i] = f->scratch[i];
+    if (in->watch) in->watch->edge(f->watcher, *at, edge->to);
     *at = edge->to;
     return INTERP_OK;
 }
@@ -354,12 +368,14 @@ static interp_end interp_run(interp *in, uint32_t index, const uint64_t *args, u
     interp_frame *f = malloc(sizeof *f);
     f->values = calloc(func->value_count + 1, sizeof *f->values);
     for (uint32_t i = 0; i < func->param_count; i++) f->values[func->blocks[0].first_param + i] = args[i];
+    f->watcher = in->watch ? in->watch->begin(in, index, f->values) : NULL;
     tw_ir_block at = 0;
     bool done = false;
     interp_end end = INTERP_OK;
     in->depth++;
     while (!done && end == INTERP_OK) end = interp_block(in, func, f, &at, &done, results);
     in->depth--;
+    if (in->watch) in->watch->end(f->watcher);
     free(f->values);
     free(f);
     return end;
