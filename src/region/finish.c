@@ -107,7 +107,7 @@ static void mark_expr(finisher *f, uint32_t expr)
 
 static void mark_affine(finisher *f, uint32_t affine)
 {
-    f->affine[affine] = 1;
+    if (f->affine[affine] == TW_NONE) f->affine[affine] = 1; /* 2: finished already */
 }
 
 static void mark_access(finisher *f, uint32_t access)
@@ -268,10 +268,10 @@ static bool mark_all(finisher *f)
 {
     tw_model *m = f->model;
     f->loop = new_map(f, m->loop_count);
-    f->access = new_map(f, m->access_count);
+    f->access = new_map(f, TW_MODEL_MAX_ACCESSES); /* the two that grow while affines are made */
     f->value = new_map(f, m->value_count);
     f->carried = new_map(f, m->carried_count);
-    f->affine = new_map(f, m->affine_count);
+    f->affine = new_map(f, TW_MODEL_MAX_VALUES);
     if (!f->loop || !f->access || !f->value || !f->carried || !f->affine) return fail_memory(f->b);
     f->expr = new_map(f, TW_MODEL_MAX_EXPRS);
     if (!f->expr) return fail_memory(f->b);
