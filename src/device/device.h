@@ -24,7 +24,7 @@ typedef struct tw_launch {
     const atomic_uint *stop; /* never NULL */
     int64_t iterations;      /* of the outermost loop; 1 for a region without loops */
     uint32_t threads;        /* at most that many; 1: the caller's own, nobody is woken */
-    double nanoseconds;      /* estimate of the whole on one thread: sizes the chunks */
+    double nanoseconds;      /* estimate of the whole on one thread: sizes the chunks; 0: none, split finely */
 } tw_launch;
 
 typedef struct tw_launched {

@@ -199,11 +199,12 @@ static void launch(const arrival *a, tw_verdict *verdict, tw_launched *out)
 {
     struct tw_device *device = a->dispatch->options.device;
     const tw_model *model = a->state->region->model;
+    bool split = forced(a) && verdict->one_nanoseconds < 1e6; /* finely, whatever that costs: 0 = no estimate */
     tw_launch it = {
         .entry = tw_kernel_entry_of(verdict->kernel), .info = tw_kernel_info_of(verdict->kernel), .memory = a->base,
         .memory_size = a->memory.size, .args = verdict->args, .outputs = model->output_count ? verdict->after + model->header_count : NULL,
         .stop = a->dispatch->options.stop, .iterations = (int64_t)verdict->shape.iterations, .threads = verdict->threads,
-        .nanoseconds = verdict->one_nanoseconds,
+        .nanoseconds = split ? 0 : verdict->one_nanoseconds,
     };
     if (device) device->table->launch(device, &it, out);
     else tw_launch_here(&it, out);

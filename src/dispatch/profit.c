@@ -17,6 +17,8 @@
 
 #include <math.h>
 
+enum { TURNS = 3, GAPS = 4 }; /* samples without which a minimum isn't believed */
+
 static const double
     ORIGINAL_NS = 0.3,        /* a unit of work in the engine's code, before anything was measured */
     SPEED_UP = 3,             /* of one thread, likewise */
@@ -41,9 +43,9 @@ static void settle(tw_rate *rate, double sample)
 static double original_rate(const tw_rates *rates)
 {
     if (rates->original.samples) return rates->original.value;
-    if (rates->turn.samples < 2 || rates->gap.samples < 2) return 0;
+    if (rates->turn.samples < TURNS || rates->gap.samples < GAPS) return 0;
     double loop = rates->turn.value - rates->gap.value;
-    return (loop > 1 ? loop : 1) / rates->turn_work;
+    return loop > 0 ? loop / rates->turn_work : 0; /* less than nothing: disturbed, so not known */
 }
 
 double tw_original_time(const tw_region_state *state, const tw_shape *shape)
@@ -177,7 +179,7 @@ bool tw_measure_original(tw_region_state *state, const tw_shape *shape, uint64_t
         return true;
     }
     *countdown = 1;
-    return time < MEASURE_UP_TO_NS && rates->turn.samples < 3 && rates->gap.samples >= 2;
+    return time < MEASURE_UP_TO_NS && rates->turn.samples < TURNS && rates->gap.samples >= 2;
 }
 
 /* ---- when to ask again ---- */

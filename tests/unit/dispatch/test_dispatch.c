@@ -107,7 +107,7 @@ static tw_model *parse_file(const char *name)
 
 static tw_layout layout;
 static atomic_uint stop;
-static double burn; /* seconds an iteration of fill takes on top */
+static double burn; /* seconds that an iteration in a kernel takes on top */
 
 static double seconds(void)
 {
@@ -125,6 +125,7 @@ static int32_t saxpy_kernel(const tw_kernel_env *env, int64_t first, int64_t las
 {
     const uint64_t *x = env->args + layout.access[0], *y = env->args + layout.access[2];
     float a;
+    spend(burn * (double)(last - first));
     memcpy(&a, &env->args[layout.symbol[3]], 4);
     for (int64_t i = first; i < last; i++) {
         float u, v;
@@ -537,6 +538,34 @@ static void a_faster_one_is_kept_and_remembered(void **state)
     end(&w);
 }
 
+/* A one-level loop in surroundings that take 30 us: only turn and gap tell what the loop itself takes. */
+static void a_one_level_loop_is_judged_without_its_surroundings(void **state)
+{
+    (void)state;
+    for (int slow = 0; slow < 2; slow++) {
+        world w;
+        begin(&w, parse_file("saxpy"), saxpy_kernel, TW_DISPATCH_AUTO, 1, false);
+        burn = slow ? 30e-9 : 0;
+        int by_guest = 0;
+        for (int k = 0; k < 1500; k++) {
+            spend(30e-6);
+            bool mine = true;
+            if (--w.countdown <= 0) {
+                tw_raw values[6] = {garbled(1000), garbled(4096), garbled(65536), garbled(0), garbled(0)};
+                arrive(&w, values);
+                mine = (uint32_t)values[1].bits == 0;
+            }
+            if (mine) spend(15e-6), by_guest++;
+        }
+        tw_region_stats stats = stats_of(&w);
+        print_message("one level, kernel %s: %llu runs, %d entries by the guest, refused as slower %llu times\n", slow ? "slow" : "fast",
+                      (unsigned long long)stats.dispatches, by_guest, (unsigned long long)stats.refusals[TW_REFUSAL_SLOWER]);
+        if (slow) assert_true(stats.refusals[TW_REFUSAL_SLOWER] > 0 && by_guest > 1000);
+        else assert_true(stats.refusals[TW_REFUSAL_SLOWER] == 0 && by_guest < 300);
+        end(&w);
+    }
+}
+
 /* ---- variants ---- */
 
 static void one_kernel_serves_many_sizes(void **state)
@@ -597,6 +626,7 @@ int main(void)
         cmocka_unit_test(a_losing_region_is_asked_less_and_less),
         cmocka_unit_test(a_kernel_slower_than_the_original_is_dropped),
         cmocka_unit_test(a_faster_one_is_kept_and_remembered),
+        cmocka_unit_test(a_one_level_loop_is_judged_without_its_surroundings),
         cmocka_unit_test(one_kernel_serves_many_sizes),
         cmocka_unit_test(a_repeated_dispatch_is_cheap),
     };
