@@ -405,9 +405,10 @@ static bool run_again(arrival *a, tw_verdict *verdict)
 {
     tw_region_state *state = a->state;
     uint64_t countdown;
+    bool choose = verdict->runs >= RUNS_PER_CHOICE;
     state->strangers = 0;
-    if (verdict->runs >= RUNS_PER_CHOICE) {
-        note_gap(state, tw_clock_now());
+    if (state->left_at && (choose || tw_wants_gap(state, &verdict->shape))) note_gap(state, tw_clock_now());
+    if (choose) {
         if (!tw_choose(a->dispatch, state, verdict, SHORT_WAY_NS)) return false;
         if (!forced(a) && tw_measure_original(state, &verdict->shape, &countdown)) return false;
     }

@@ -139,9 +139,11 @@ static uint32_t choose_threads(const tw_dispatch *dispatch, const tw_rates *rate
     return many_wins != probe ? all : 1;
 }
 
+/* Where the original's time isn't known a turn bounds it. */
 static bool slower(tw_rates *rates, double with_kernel, const tw_shape *shape)
 {
     double original = original_rate(rates) * shape->work;
+    if (!(original > 0) && rates->turn.samples >= TURNS) original = rates->turn.value / rates->turn_work * shape->work;
     uint32_t runs = rates->one.samples + rates->many.samples;
     if (!(original > 0) || runs < 3 || with_kernel <= original) {
         rates->lost = 0;
@@ -180,6 +182,11 @@ bool tw_measure_original(tw_region_state *state, const tw_shape *shape, uint64_t
     }
     *countdown = 1;
     return time < MEASURE_UP_TO_NS && rates->turn.samples < TURNS && rates->gap.samples >= 2;
+}
+
+bool tw_wants_gap(const tw_region_state *state, const tw_shape *shape)
+{
+    return !state->region->nested && state->rates[shape->size_class].gap.samples < GAPS;
 }
 
 /* ---- when to ask again ---- */

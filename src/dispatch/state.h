@@ -123,6 +123,8 @@ double tw_original_time(const tw_region_state *state, const tw_shape *shape);
 uint32_t tw_choose(tw_dispatch *dispatch, tw_region_state *state, tw_verdict *verdict, double overhead);
 /* True when the original code should run once so that it can be measured; *countdown says for how long. */
 bool tw_measure_original(tw_region_state *state, const tw_shape *shape, uint64_t *countdown);
+/* True while gaps are too few. */
+bool tw_wants_gap(const tw_region_state *state, const tw_shape *shape);
 void tw_note_run(tw_region_state *state, tw_verdict *verdict, uint32_t threads, double nanoseconds);
 /* iterations of the outermost loop ran in the original code. */
 void tw_note_original(tw_region_state *state, const tw_shape *shape, uint64_t iterations, double nanoseconds);
