@@ -51,9 +51,36 @@ static int explain_all(const settings *s)
     return CLI_EXIT_DONE;
 }
 
+/* Adds the nearest of the module's loops to the message about a region that isn't there. */
+static void suggest_region(const tw_module *module, const char *region, tw_error *error)
+{
+    char *text;
+    if (tw_module_inspect(module, TW_FORMAT_JSON, &text, NULL)) return;
+    json_t *root = json_loads(text, 0, NULL), *loop;
+    cli_suggestion near;
+    cli_suggestion_init(&near, region);
+    size_t i;
+    json_array_foreach(json_object_get(root, "loops"), i, loop)
+    {
+        const char *name = json_string_value(json_object_get(loop, "name"));
+        if (name) cli_suggestion_offer(&near, name);
+    }
+    size_t used = strlen(error->message);
+    if (near.best) snprintf(error->message + used, sizeof error->message - used, "; did you mean '%s'?", near.best);
+    json_decref(root);
+    free(text);
+}
+
+static tw_status dump(const settings *s, const tw_module *module, const char *region, char **text, tw_error *error)
+{
+    tw_status status = tw_module_dump(module, dumps[s->dump], region, text, error);
+    if (status == TW_NOT_FOUND) suggest_region(module, region, error);
+    return status;
+}
+
 static tw_status look(const settings *s, const tw_module *module, const char *region, char **text, tw_error *error)
 {
-    if (s->dump != NO_DUMP) return tw_module_dump(module, dumps[s->dump], region, text, error);
+    if (s->dump != NO_DUMP) return dump(s, module, region, text, error);
     return tw_module_inspect(module, s->json ? TW_FORMAT_JSON : TW_FORMAT_TEXT, text, error);
 }
 
@@ -118,7 +145,7 @@ static const cli_example examples[] = {
      "lists every loop: name, place, depth, trip count, and its model or why it is refused"},
     {"tensor-wasm inspect --json gemm.wasm", "the same for scripts"},
     {"tensor-wasm inspect --explain may-trap", "tells what that refusal means and what to change"},
-    {"tensor-wasm inspect --dump=model gemm.wasm gemm:0", "prints the model of one region"},
+    {"tensor-wasm inspect --dump=model gemm.wasm gemm#0", "prints the model of one region"},
 };
 
 const cli_command cli_inspect = {
