@@ -235,8 +235,7 @@ static bool at_value(parser *p)
     return c < p->end && *c == ':';
 }
 
-/* Is the value at hand the first of a line's definitions ("v1 =", "v1, v2 =", "v1: i32 =")? Only that can follow an
- * operand-less instruction, and it always begins a line. */
+/* Is there more on this line? Operands and immediates end with it: the next line may begin with a value too. */
 static bool on_same_line(const parser *p)
 {
     for (const char *c = p->at; c < p->end; c++) {
@@ -244,6 +243,15 @@ static bool on_same_line(const parser *p)
         if (*c != ' ' && *c != '\t' && *c != '\r') return true;
     }
     return false;
+}
+
+/* A list goes on over the end of a line only after a comma. */
+static bool accept_comma(parser *p)
+{
+    while (p->at < p->end && (*p->at == ' ' || *p->at == '\t')) p->at++;
+    if (p->at >= p->end || *p->at != ',') return false;
+    p->at++;
+    return true;
 }
 
 static tw_status read_values(parser *p, bool first_required)
@@ -254,7 +262,7 @@ static tw_status read_values(parser *p, bool first_required)
         tw_ir_value value;
         TW_TRY(read_value(p, &value));
         TW_TRY(list_push(p, value));
-    } while (accept(p, ','));
+    } while (accept_comma(p));
     return TW_OK;
 }
 

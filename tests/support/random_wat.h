@@ -6,6 +6,7 @@
  * results, branches to every label, br_table state machines, dead code, memory, globals, indirect and tail calls. Loops
  * are bounded by a global's fuel. Exports r0, m0, r1, m1, …: a call, and a digest of memory after it. NaNs never show their bits. */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
