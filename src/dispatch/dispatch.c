@@ -325,34 +325,36 @@ static bool too_little(const arrival *a, double time)
     return time < FEW_NS || (state->strangers > STRANGERS && time < state->cost);
 }
 
-static void consider(arrival *a)
+/* The plan, the size, the dependences. False: answered. */
+static bool establish(arrival *a, tw_facts *facts)
 {
     tw_region_state *state = a->state;
-    const tw_model *model = state->region->model;
     const tw_numbers *numbers = tw_plan_numbers(state->plan);
     tw_legality legality;
-    tw_facts facts;
     if (!evaluate(a)) {
         refuse(a, (tw_refusal)numbers->refusal, numbers->detail);
-        return;
+        return false;
     }
     tw_rates_recall(a->dispatch, state, a->shape.size_class);
     double time = tw_original_time(state, &a->shape);
     if (!state->heat) state->heat = time;
     if (!numbers->iterations || too_little(a, time)) {
         refuse(a, TW_REFUSAL_FEW, "too little work");
-        return;
+        return false;
     }
-    tw_legality_find(model, numbers, &facts, &legality);
+    tw_legality_find(state->region->model, numbers, facts, &legality);
     if (legality.refusal != TW_REFUSAL_NONE) {
         refuse(a, legality.refusal, legality.detail);
-        return;
+        return false;
     }
-    facts.canonical_nan = a->dispatch->options.canonical_nan;
-    tw_kernel *kernel = obtain(a, &facts);
-    if (!kernel) return;
-    tw_verdict *verdict = remember(a, kernel);
-    memcpy(state->stats.schedule, tw_kernel_info_of(kernel)->schedule, sizeof state->stats.schedule);
+    facts->canonical_nan = a->dispatch->options.canonical_nan;
+    return true;
+}
+
+/* All is there: run, or let the original run after all. */
+static void decide(arrival *a, tw_verdict *verdict)
+{
+    tw_region_state *state = a->state;
     uint64_t countdown;
     double overhead = note_cost(a);
     if (!tw_choose(a->dispatch, state, verdict, state->strangers > STRANGERS ? overhead : SHORT_WAY_NS)) {
@@ -365,6 +367,16 @@ static void consider(arrival *a)
         tw_pending_end(state);
         run(a, verdict);
     }
+}
+
+static void consider(arrival *a)
+{
+    tw_facts facts;
+    if (!establish(a, &facts)) return;
+    tw_kernel *kernel = obtain(a, &facts);
+    if (!kernel) return;
+    memcpy(a->state->stats.schedule, tw_kernel_info_of(kernel)->schedule, sizeof a->state->stats.schedule);
+    decide(a, remember(a, kernel));
 }
 
 /* Still compiling when last looked at: then that is all there is to look at. An arrival that isn't the same loop's

@@ -545,7 +545,7 @@ static void a_one_level_loop_is_judged_without_its_surroundings(void **state)
     for (int slow = 0; slow < 2; slow++) {
         world w;
         begin(&w, parse_file("saxpy"), saxpy_kernel, TW_DISPATCH_AUTO, 1, false);
-        burn = slow ? 30e-9 : 0;
+        burn = slow ? 120e-9 : 0;
         int by_guest = 0;
         for (int k = 0; k < 1500; k++) {
             spend(30e-6);
@@ -555,7 +555,7 @@ static void a_one_level_loop_is_judged_without_its_surroundings(void **state)
                 arrive(&w, values);
                 mine = (uint32_t)values[1].bits == 0;
             }
-            if (mine) spend(15e-6), by_guest++;
+            if (mine) spend(60e-6), by_guest++;
         }
         tw_region_stats stats = stats_of(&w);
         print_message("one level, kernel %s: %llu runs, %d entries by the guest, refused as slower %llu times\n", slow ? "slow" : "fast",
