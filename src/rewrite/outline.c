@@ -73,6 +73,8 @@ static void emit_return(outline *o, int32_t code)
     tw_emit_i32(&o->e, code);
     for (uint32_t i = 0; i < o->part->region->header_count; i++)
         tw_emit_index(&o->e, TW_OP_LOCAL_GET, o->part->region->live_in_count + i);
+    uint32_t params = o->part->passed_count + o->part->extra_count;
+    for (uint32_t i = params - o->part->private_count; i < params; i++) tw_emit_index(&o->e, TW_OP_LOCAL_GET, i);
     tw_emit_op(&o->e, TW_OP_RETURN);
 }
 
@@ -158,10 +160,8 @@ static tw_status emit_one(outline *o)
 /* To the loop's opcode, emitting nothing. */
 static tw_status find_loop(outline *o)
 {
-    const uint8_t *locals;
-    uint32_t count;
-    uint32_t func = o->part->region->func;
-    TW_TRY(tw_wasm_body(o->r->module, func, &o->r->arena, &o->reader, &locals, &count, o->r->error));
+    uint32_t count, func = o->part->region->func;
+    TW_TRY(tw_wasm_code(o->r->module, func, &o->reader, &count, o->r->error));
     TW_TRY(tw_flow_begin(&o->flow, o->r->module, func, &o->r->arena, o->r->error));
     for (;;) {
         TW_TRY(tw_wasm_next(&o->reader, &o->instr, o->r->error));

@@ -2,9 +2,10 @@
 /* Whether a region can be rewritten, and the signatures of its stub and of L. */
 #include <string.h>
 
+#include "rewrite/exposed.h"
 #include "rewrite/parts.h"
 
-enum { MAX_PARAMETERS = 1000 }; /* of any function: the engine's limit */
+enum { MAX_PARAMETERS = 900 }; /* of L; the engine takes 1000, and as many results */
 
 static tw_status refuse(tw_part *part, uint64_t offset, const char *why)
 {
@@ -62,13 +63,24 @@ static tw_status collect_values(tw_rewriter *r, tw_part *part)
     return TW_OK;
 }
 
-/* Locals that the nest only reads and that aren't passed to the stub. */
+/* Locals that aren't passed to the stub: the ones that the nest only reads, then the ones that it writes and that the
+ * bytecode may read from an earlier iteration or after the nest. */
 static tw_status collect_extras(tw_rewriter *r, tw_part *part)
 {
-    part->extras = TW_NEW_ARRAY(&r->arena, uint32_t, part->nest.local_count);
-    TW_TRY_ALLOC(part->extras, r->error);
-    for (uint32_t i = 0; i < part->nest.local_count; i++)
-        if (part->nest.touched[i] == TW_NEST_READ && !is_passed(part, i)) part->extras[part->extra_count++] = i;
+    uint32_t count = part->nest.local_count;
+    bool *written = TW_NEW_ARRAY(&r->arena, bool, count);
+    part->extras = TW_NEW_ARRAY(&r->arena, uint32_t, count);
+    if (!part->extras || !written) return tw_fail_memory(r->error);
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_passed(part, i)) continue;
+        if (part->nest.touched[i] == TW_NEST_READ) part->extras[part->extra_count++] = i;
+        written[i] = part->nest.touched[i] & TW_NEST_WRITTEN;
+    }
+    TW_TRY(tw_exposed_locals(r->module, &part->nest, &r->arena, written, r->error));
+    for (uint32_t i = 0; i < count; i++) {
+        part->private_count += written[i];
+        if (written[i]) part->extras[part->extra_count++] = i;
+    }
     return TW_OK;
 }
 
@@ -89,14 +101,16 @@ static tw_status make_types(tw_rewriter *r, tw_part *part)
     tw_rewrite_site *site = part->site;
     uint8_t *params = NULL, *results = NULL;
     TW_TRY(type_list(r, part, 0, part->passed, part->passed_count, part->extra_count, &params));
-    TW_TRY(type_list(r, part, TW_I32, part->region->headers, part->region->header_count, 0, &results));
+    TW_TRY(type_list(r, part, TW_I32, part->region->headers, part->region->header_count, part->private_count, &results));
     site->params = params;
     site->param_count = part->passed_count;
     site->results = results;
     site->result_count = part->region->header_count + 1;
     part->stub_type = tw_edit_type(r->edit, params, site->param_count, results, site->result_count);
     for (uint32_t i = 0; i < part->extra_count; i++) params[part->passed_count + i] = part->nest.local_types[part->extras[i]];
-    part->outlined_type = tw_edit_type(r->edit, params, part->passed_count + part->extra_count, results, site->result_count);
+    for (uint32_t i = 0; i < part->private_count; i++) results[site->result_count + i] = params[part->passed_count + part->extra_count - part->private_count + i];
+    part->outlined_type = tw_edit_type(r->edit, params, part->passed_count + part->extra_count, results,
+                                       site->result_count + part->private_count);
     return TW_OK;
 }
 

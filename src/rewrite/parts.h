@@ -13,8 +13,8 @@ typedef struct tw_part { /* an accepted region */
     tw_nest nest;
     uint32_t *passed;        /* the stub's parameters as locals: live-ins, then headers */
     uint32_t passed_count;
-    uint32_t *extras;        /* locals that only L needs to be given */
-    uint32_t extra_count;
+    uint32_t *extras;        /* locals that only L needs to be given; the last `private_count` it gives back, too */
+    uint32_t extra_count, private_count;
     uint32_t stub_type, outlined_type;
 } tw_part;
 

@@ -11,7 +11,8 @@
  *                 again: if ask: [not installed: call_indirect slot 0 (region)]  (exit, headers) = call_indirect slot r (…)
  *                        if exit = 0:  (exit, headers) = call L (…);  exit = AGAIN: ask, again
  *                 branch to where exit says
- *   L         the loop itself, call-free: (live-ins, headers, other locals it reads) → (exit, headers). When the loop has inner
+ *   L         the loop itself, call-free: (live-ins, headers, others) → (exit, headers, others), where others are locals that
+ *             the stub doesn't need but the bytecode reads on the way in or after the way out. When the loop has inner
  *             loops: at its header, countdown <= 0: return AGAIN; else --countdown. So countdown c makes c iterations
  *             between two questions, and the stub is asked at least every time the region is entered with c = 1.
  *
@@ -35,10 +36,11 @@ typedef struct tw_rewrite_region { /* one accepted loop nest */
     uint32_t func;
     uint64_t loop_offset;    /* module offset of the `loop` opcode that is the outermost header */
     bool nested;             /* count down in the header of L (loops inside), else once at entry */
-    /* Locals that the nest doesn't write and the stub wants. L gets all that it reads, these or not. */
+    /* Locals that the nest doesn't write and the stub wants. L gets all that it needs, listed here or not. */
     const uint32_t *live_ins;
     uint32_t live_in_count;
-    /* Locals that the nest writes and whose value is read at its header or after it. */
+    /* Locals that the nest writes and that the stub wants, or has to give back: all whose value matters on arrival or
+     * after an exit, when it is the stub that moves the loop on. */
     const uint32_t *headers;
     uint32_t header_count;
 } tw_rewrite_region;

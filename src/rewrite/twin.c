@@ -9,7 +9,6 @@ typedef struct copier {
     tw_rewriter *r;
     tw_emit e;
     uint32_t func;
-    const uint8_t *locals;
     uint32_t local_count;
     uint32_t code, counter; /* extra locals */
     tw_reader reader;
@@ -88,6 +87,7 @@ static void emit_go_on(copier *c, const tw_part *part)
     tw_emit_gets(e, part->passed, part->passed_count);
     tw_emit_gets(e, part->extras, part->extra_count);
     tw_emit_index(e, TW_OP_CALL, part->site->outlined);
+    tw_emit_sets(e, part->extras + part->extra_count - part->private_count, part->private_count);
     take_results(c, part);
     if (part->region->nested) {
         tw_emit_index(e, TW_OP_LOCAL_GET, c->code);
@@ -157,7 +157,7 @@ static tw_status begin(copier *c, bool with_code)
 {
     uint8_t extra[2];
     uint32_t extra_count = 0;
-    TW_TRY(tw_wasm_body(c->r->module, c->func, &c->r->arena, &c->reader, &c->locals, &c->local_count, c->r->error));
+    TW_TRY(tw_wasm_code(c->r->module, c->func, &c->reader, &c->local_count, c->r->error));
     c->code = c->counter = c->local_count;
     if (with_code) extra[extra_count++] = TW_I32;
     c->counter += extra_count;

@@ -35,7 +35,7 @@ static inline uint32_t loops_of(const tw_wasm *module, uint32_t func, uint64_t *
 /* What the exports of a module print when they are all run, "tw:" ones left out. Free .data. */
 static inline bytes run_exports(const void *data, size_t size)
 {
-    bytes all = tool("wasm-interp", REWRITTEN " --run-all-exports", data, size, NULL);
+    bytes all = tool("timeout 30 wasm-interp", REWRITTEN " --run-all-exports", data, size, NULL);
     bytes kept = {malloc(all.size + 1), 0};
     for (char *line = strtok((char *)all.data, "\n"); line; line = strtok(NULL, "\n")) {
         if (strncmp(line, "tw:", 3) == 0) continue;

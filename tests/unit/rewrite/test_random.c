@@ -140,8 +140,9 @@ static void choose(const tw_wasm *module, choice *c, tw_arena *arena)
             uint32_t *live_ins = c->lists[c->count][0], *headers = c->lists[c->count][1];
             *r = (tw_rewrite_region){.func = func, .loop_offset = offsets[i], .nested = nest.nested || pick(2), .live_ins = live_ins, .headers = headers};
             for (uint32_t local = 0; local < nest.local_count; local++) {
-                if (nest.touched[local] & TW_NEST_WRITTEN) headers[r->header_count++] = local;
-                else if (nest.local_types[local] != TW_V128 && pick(2)) live_ins[r->live_in_count++] = local;
+                bool written = nest.touched[local] & TW_NEST_WRITTEN, crosses = nest.local_types[local] != TW_V128;
+                if (written && crosses && pick(2)) headers[r->header_count++] = local; /* the rest only L passes */
+                else if (!written && crosses && pick(2)) live_ins[r->live_in_count++] = local;
             }
             c->count++;
         }
