@@ -256,6 +256,37 @@ static void values_that_the_stub_does_not_need_reach_l_all_the_same(void **state
     unload(&f);
 }
 
+/* Locals that the region's owner thinks are worth nothing, in the three places where the bytecode reads them. */
+static void values_that_the_bytecode_reads_come_through(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {
+        /* after an exit, written on every way there */
+        "(block (loop (local.set 1 (i32.add (local.get 0) (i32.const 5))) (br_if 1 (local.get 0)) (br 0)))",
+        /* after falling through */
+        "(loop (local.set 1 (i32.add (local.get 0) (i32.const 5))) (br_if 0 (i32.eqz (local.get 0))))",
+        /* at the header, from before the loop */
+        "(local.set 1 (i32.const 7)) (loop (i32.store (i32.const 0) (local.get 1)) (local.set 1 (i32.const 7)) (br_if 0 (i32.eqz (local.get 0))))"
+        " (local.set 1 (i32.add (i32.load (i32.const 0)) (i32.const 1)))",
+        /* in the next round of an outer loop */
+        "(local.set 1 (i32.const 100)) (loop (local.set 2 (i32.add (local.get 2) (i32.const 1)))"
+        " (local.set 3 (i32.add (local.get 3) (local.get 1)))"
+        " (loop (local.set 1 (i32.const -92)) (br_if 0 (i32.eqz (local.get 0)))) (br_if 0 (i32.lt_u (local.get 2) (i32.const 2))))"
+        " (local.set 1 (local.get 3))",
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1000];
+        fixture f;
+        snprintf(text, sizeof text, "(module (memory 1) (func $f (param i32) (result i32) (local i32 i32 i32) %s (local.get 1))"
+                                    " (func (export \"run\") (result i32) (call $f (i32.const 3))))", cases[i]);
+        load(&f, text);
+        tw_rewrite_region region = {.func = 0, .loop_offset = nth_loop(&f, 0, i == 3)};
+        apply(&f, &(tw_rewrite_options){.regions = &region, .region_count = 1});
+        expect_run(&f, echo_stub, "run() => i32:8\n");
+        unload(&f);
+    }
+}
+
 static void sum_stub(FILE *out, const tw_rewrite_site *site, uint32_t number)
 {
     (void)site;
@@ -354,6 +385,7 @@ int main(void)
         cmocka_unit_test(what_can_not_be_outlined_is_refused_with_a_reason),
         cmocka_unit_test(regions_that_overlap_keep_the_outer_one),
         cmocka_unit_test(values_that_the_stub_does_not_need_reach_l_all_the_same),
+        cmocka_unit_test(values_that_the_bytecode_reads_come_through),
         cmocka_unit_test(a_whole_function_asks_its_stub_and_its_body_is_gone),
         cmocka_unit_test(a_v128_function_can_not_be_a_region),
         cmocka_unit_test(places_lead_back_to_the_users_module),
