@@ -16,8 +16,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "os/clock.h"
 
 enum { SPIN_NS = 30000, STACK_BYTES = 512 << 10 };
 
@@ -36,13 +37,6 @@ struct tw_pool {
     pthread_t *threads;
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static inline void pause_cpu(void)
 {
 #if defined(__x86_64__)
@@ -58,7 +52,7 @@ static bool spin_until_not(atomic_uint *word, unsigned value, uint64_t limit_ns)
             if (atomic_load_explicit(word, memory_order_acquire) != value) return true;
             pause_cpu();
         }
-        uint64_t now = now_ns();
+        uint64_t now = tw_clock_now();
         if (!end) end = now + limit_ns;
         if (now >= end) return false;
     }
@@ -159,11 +153,11 @@ static void wait_for_helpers(tw_pool *pool, uint32_t joined)
 
 static void gather(tw_pool *pool, uint32_t helpers, uint64_t patience_ns)
 {
-    uint64_t start = now_ns(), passed = 0;
+    uint64_t start = tw_clock_now(), passed = 0;
     while ((atomic_load(&pool->gate) & 0xFFFF) < helpers && passed < patience_ns) {
         if (passed < SPIN_NS) pause_cpu();
         else sched_yield();
-        passed = now_ns() - start;
+        passed = tw_clock_now() - start;
     }
 }
 

@@ -16,6 +16,7 @@
 #include "kcache/code.h"
 #include "kcache/disk.h"
 #include "kcache/learned.h"
+#include "os/clock.h"
 
 enum { BUCKETS = 1024, MAX_KERNELS = 1 << 16, MAX_REQUEST = 16 << 20, HASH = 32, RETRY_NS = 2000000000, REASON = 512 };
 
@@ -49,13 +50,6 @@ struct tw_kcache {
     tw_lessons lessons;
     tw_kcache_stats stats;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
 
 /* ---- life ---- */
 
@@ -332,7 +326,7 @@ static tw_disk_found load(tw_kcache *cache, tw_kernel *kernel)
 
 static bool may_retry(const tw_kernel *kernel)
 {
-    return atomic_load(&kernel->state) == TW_KERNEL_FAILED && kernel->retry_at && now_ns() >= kernel->retry_at;
+    return atomic_load(&kernel->state) == TW_KERNEL_FAILED && kernel->retry_at && tw_clock_now() >= kernel->retry_at;
 }
 
 /* In memory. Lock held. */
@@ -410,7 +404,7 @@ void tw_kernel_fail(tw_kernel *kernel, tw_status status, const char *reason)
     bool final = status == TW_REFUSED || status == TW_LIMIT || status == TW_UNSUPPORTED;
     pthread_mutex_lock(&kernel->cache->lock);
     snprintf(kernel->failure, sizeof kernel->failure, "%s: %s", tw_status_name(status), reason);
-    kernel->retry_at = final ? 0 : now_ns() + RETRY_NS;
+    kernel->retry_at = final ? 0 : tw_clock_now() + RETRY_NS;
     pthread_mutex_unlock(&kernel->cache->lock);
     settle(kernel, TW_KERNEL_FAILED);
     end_claim(kernel);
@@ -459,9 +453,9 @@ tw_kernel_state tw_kernel_wait(tw_kernel *kernel, const atomic_uint *stop, uint6
 {
     enum { LOOK_NS = 5000000 };
     tw_kcache *cache = kernel->cache;
-    uint64_t now = now_ns(), end = timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns;
+    uint64_t now, end = tw_clock_after(timeout_ns);
     pthread_mutex_lock(&cache->lock);
-    while (tw_kernel_state_of(kernel) == TW_KERNEL_COMPILING && !atomic_load(stop) && (now = now_ns()) < end) {
+    while (tw_kernel_state_of(kernel) == TW_KERNEL_COMPILING && !atomic_load(stop) && (now = tw_clock_now()) < end) {
         uint64_t until = end - now < LOOK_NS ? end : now + LOOK_NS;
         struct timespec time = {.tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u)};
         pthread_cond_timedwait(&cache->settled, &cache->lock, &time);
