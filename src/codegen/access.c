@@ -95,7 +95,7 @@ void tw_gen_find_representatives(tw_emitter *e)
 
 /* ---- offsets ---- */
 
-static bool contributes(const tw_emitter *e, uint32_t access, const tw_scope *scope)
+bool tw_gen_contributes(const tw_emitter *e, uint32_t access, const tw_scope *scope)
 {
     int64_t known;
     if (scope->loop == TW_NONE || scope->sets_off_blocks) return false;
@@ -106,7 +106,7 @@ static bool contributes(const tw_emitter *e, uint32_t access, const tw_scope *sc
 /* Of the scopes 0 … depth; rows made where the row loop is. */
 static const tw_instances *offset_at(tw_emitter *e, uint32_t access, uint32_t depth)
 {
-    while (depth && !contributes(e, access, &e->scopes[depth])) depth--;
+    while (depth && !tw_gen_contributes(e, access, &e->scopes[depth])) depth--;
     tw_instances *out = &e->offsets[access][depth];
     if (tw_gen_valid(e, out)) return out;
     if (depth == 0) {
@@ -134,18 +134,9 @@ static const tw_instances *offset_at(tw_emitter *e, uint32_t access, uint32_t de
 
 /* ---- one access ---- */
 
-typedef struct place {
-    tw_emitter *e;
-    uint32_t access;
-    const tw_instances *offsets;
-    int64_t delta;                 /* to the representative */
-    bool has_lanes, is_contiguous; /* lanes: the access differs by lane; as one vector */
-    LLVMValueRef lane_stride;
-} place;
-
-static place place_of(tw_emitter *e, uint32_t access)
+tw_place tw_gen_place(tw_emitter *e, uint32_t access)
 {
-    place p = {.e = e, .access = access, .delta = e->delta[access]};
+    tw_place p = {.access = access, .delta = e->delta[access]};
     p.offsets = offset_at(e, e->representative[access], e->depth);
     if (e->lane_loop == TW_NONE) return p;
     int64_t known;
@@ -158,9 +149,8 @@ static place place_of(tw_emitter *e, uint32_t access)
 }
 
 /* Of lane `lane` of an instance; bytes from the memory's start. */
-static LLVMValueRef offset_of(const place *p, uint32_t row, uint32_t vector, uint32_t lane)
+static LLVMValueRef offset_of(tw_emitter *e, const tw_place *p, uint32_t row, uint32_t vector, uint32_t lane)
 {
-    tw_emitter *e = p->e;
     LLVMValueRef offset = tw_gen_instance(p->offsets, row, 0);
     int64_t trips = (int64_t)vector * e->lanes + lane;
     if (!p->has_lanes || trips == 0) return offset;
@@ -168,9 +158,8 @@ static LLVMValueRef offset_of(const place *p, uint32_t row, uint32_t vector, uin
 }
 
 /* Checked kernels test bytes [offset, offset + size) here and now. */
-static void check_access(const place *p, LLVMValueRef offset, uint64_t size)
+static void check_access(tw_emitter *e, const tw_place *p, LLVMValueRef offset, uint64_t size)
 {
-    tw_emitter *e = p->e;
     if (!e->facts->checked) return;
     LLVMValueRef start = LLVMBuildAdd(e->builder, offset, tw_gen_const64(e, p->delta), "");
     LLVMValueRef room = LLVMBuildSub(e->builder, e->memory_size, tw_gen_const64(e, (int64_t)size), "");
@@ -181,9 +170,8 @@ static void check_access(const place *p, LLVMValueRef offset, uint64_t size)
     LLVMPositionBuilderAtEnd(e->builder, go_on);
 }
 
-static LLVMValueRef pointer_to(const place *p, LLVMValueRef offset)
+static LLVMValueRef pointer_to(tw_emitter *e, const tw_place *p, LLVMValueRef offset)
 {
-    tw_emitter *e = p->e;
     LLVMValueRef at = LLVMBuildGEP2(e->builder, e->i8, e->memory, &offset, 1, "");
     if (!p->delta) return at;
     LLVMValueRef delta = tw_gen_const64(e, p->delta);
@@ -191,9 +179,8 @@ static LLVMValueRef pointer_to(const place *p, LLVMValueRef offset)
 }
 
 /* Alignment 1, and what the access can't overlap. */
-static LLVMValueRef annotate(const place *p, LLVMValueRef instruction)
+static LLVMValueRef annotate(tw_emitter *e, const tw_place *p, LLVMValueRef instruction)
 {
-    tw_emitter *e = p->e;
     LLVMSetAlignment(instruction, 1);
     LLVMMetadataRef others[256], own = e->group_scope[e->facts->group[p->access]];
     unsigned count = 0;
@@ -238,25 +225,32 @@ static LLVMValueRef extend(tw_emitter *e, LLVMValueRef raw, memory_type memory, 
     return memory.sign ? LLVMBuildSExt(e->builder, raw, wide, "") : LLVMBuildZExt(e->builder, raw, wide, "");
 }
 
-static LLVMValueRef load_at(const place *p, LLVMTypeRef type, uint64_t size, uint32_t row, uint32_t vector, uint32_t lane)
+static LLVMValueRef load_at(tw_emitter *e, const tw_place *p, LLVMTypeRef type, uint64_t size, uint32_t row, uint32_t vector, uint32_t lane)
 {
-    LLVMValueRef offset = offset_of(p, row, vector, lane);
-    check_access(p, offset, size);
-    return annotate(p, LLVMBuildLoad2(p->e->builder, type, pointer_to(p, offset), ""));
+    LLVMValueRef offset = offset_of(e, p, row, vector, lane);
+    check_access(e, p, offset, size);
+    return annotate(e, p, LLVMBuildLoad2(e->builder, type, pointer_to(e, p, offset), ""));
 }
 
-static LLVMValueRef load_instance(const place *p, LLVMTypeRef type, uint32_t row, uint32_t vector)
+static LLVMValueRef load_raw(tw_emitter *e, const tw_place *p, LLVMTypeRef type, uint32_t row, uint32_t vector)
 {
-    tw_emitter *e = p->e;
     uint64_t width = e->model->accesses[p->access].width;
-    if (!p->has_lanes || e->lanes == 1) return load_at(p, type, width, row, vector, 0);
+    if (!p->has_lanes || e->lanes == 1) return load_at(e, p, type, width, row, vector, 0);
     LLVMTypeRef wide = LLVMVectorType(type, e->lanes);
-    if (p->is_contiguous) return load_at(p, wide, width * e->lanes, row, vector, 0);
+    if (p->is_contiguous) return load_at(e, p, wide, width * e->lanes, row, vector, 0);
     LLVMValueRef all = LLVMGetPoison(wide);
     for (uint32_t lane = 0; lane < e->lanes; lane++)
-        all = LLVMBuildInsertElement(e->builder, all, load_at(p, type, width, row, vector, lane),
+        all = LLVMBuildInsertElement(e->builder, all, load_at(e, p, type, width, row, vector, lane),
                                      LLVMConstInt(e->i32, lane, 0), "");
     return all;
+}
+
+LLVMValueRef tw_gen_load(tw_emitter *e, const tw_place *p, uint32_t row, uint32_t vector)
+{
+    tw_op op = (tw_op)e->model->accesses[p->access].op;
+    memory_type memory = memory_type_of(e, op);
+    uint8_t type = (uint8_t)tw_type_from_letter(tw_op_describe(op)->results[0]);
+    return extend(e, load_raw(e, p, memory.type, row, vector), memory, type, p->has_lanes ? e->lanes : 1);
 }
 
 static bool stores_to_group(const tw_emitter *e, const tw_node *node, uint8_t group)
@@ -274,35 +268,21 @@ static bool stores_to_group(const tw_emitter *e, const tw_node *node, uint8_t gr
 static bool can_go_before(const tw_emitter *e, const tw_node *node)
 {
     const tw_scope *scope = &e->scopes[e->depth];
-    if (!scope->before || contributes(e, node->access, scope) || e->facts->checked) return false;
+    if (!scope->before || tw_gen_contributes(e, node->access, scope) || e->facts->checked) return false;
     return !stores_to_group(e, scope->node, e->facts->group[node->access]);
-}
-
-static void read_instances(tw_emitter *e, const tw_node *node, tw_instances *out, const place *p)
-{
-    const tw_model_access *x = &e->model->accesses[node->access];
-    memory_type memory = memory_type_of(e, (tw_op)x->op);
-    uint8_t type = e->model->values[node->value].type;
-    for (uint32_t r = 0; r < out->rows; r++)
-        for (uint32_t v = 0; v < out->vectors; v++) {
-            LLVMValueRef raw = load_instance(p, memory.type, r, v);
-            out->of[r * out->vectors + v] = extend(e, raw, memory, type, p->has_lanes ? e->lanes : 1);
-        }
 }
 
 void tw_gen_read(tw_emitter *e, const tw_node *node)
 {
-    place p = place_of(e, node->access);
+    tw_place p = tw_gen_place(e, node->access);
     tw_instances *out = &e->values[node->value];
     tw_gen_instances(e, out, e->depth, e->varies[node->value]);
-    if (!can_go_before(e, node)) {
-        read_instances(e, node, out, &p);
-        return;
-    }
+    bool before = can_go_before(e, node);
     LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
-    LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->scopes[e->depth].before));
-    read_instances(e, node, out, &p);
-    tw_gen_back(e, back);
+    if (before) LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->scopes[e->depth].before));
+    for (uint32_t r = 0; r < out->rows; r++)
+        for (uint32_t v = 0; v < out->vectors; v++) out->of[r * out->vectors + v] = tw_gen_load(e, &p, r, v);
+    if (before) tw_gen_back(e, back);
 }
 
 /* ---- stores ---- */
@@ -319,10 +299,9 @@ static LLVMValueRef is_set(tw_emitter *e, LLVMValueRef guard)
 }
 
 /* Stores `value` (scalar or vector) under `guard`, an i1 or NULL. */
-static void store_at(const place *p, LLVMValueRef value, uint64_t size, LLVMValueRef guard, uint32_t row, uint32_t vector,
+static void store_at(tw_emitter *e, const tw_place *p, LLVMValueRef value, uint64_t size, LLVMValueRef guard, uint32_t row, uint32_t vector,
                      uint32_t lane)
 {
-    tw_emitter *e = p->e;
     LLVMBasicBlockRef after = NULL;
     if (guard) {
         LLVMBasicBlockRef then = tw_gen_block(e, "store");
@@ -330,56 +309,57 @@ static void store_at(const place *p, LLVMValueRef value, uint64_t size, LLVMValu
         LLVMBuildCondBr(e->builder, guard, then, after);
         LLVMPositionBuilderAtEnd(e->builder, then);
     }
-    LLVMValueRef offset = offset_of(p, row, vector, lane);
-    check_access(p, offset, size);
-    annotate(p, LLVMBuildStore(e->builder, value, pointer_to(p, offset)));
+    LLVMValueRef offset = offset_of(e, p, row, vector, lane);
+    check_access(e, p, offset, size);
+    annotate(e, p, LLVMBuildStore(e->builder, value, pointer_to(e, p, offset)));
     if (!guard) return;
     LLVMBuildBr(e->builder, after);
     LLVMPositionBuilderAtEnd(e->builder, after);
 }
 
 /* The bytes of all lanes are this vector's own, so lanes that are switched off may be rewritten with what they hold. */
-static LLVMValueRef blend(const place *p, LLVMValueRef value, uint64_t size, LLVMValueRef guard, uint32_t row, uint32_t vector)
+static LLVMValueRef blend(tw_emitter *e, const tw_place *p, LLVMValueRef value, uint64_t size, LLVMValueRef guard, uint32_t row, uint32_t vector)
 {
-    LLVMValueRef old = load_at(p, LLVMTypeOf(value), size, row, vector, 0);
-    return LLVMBuildSelect(p->e->builder, guard, value, old, "");
+    LLVMValueRef old = load_at(e, p, LLVMTypeOf(value), size, row, vector, 0);
+    return LLVMBuildSelect(e->builder, guard, value, old, "");
 }
 
-static void store_lanes(const place *p, LLVMValueRef value, LLVMValueRef guard, uint32_t row, uint32_t vector)
+static void store_lanes(tw_emitter *e, const tw_place *p, LLVMValueRef value, LLVMValueRef guard, uint32_t row, uint32_t vector)
 {
-    tw_emitter *e = p->e;
     uint64_t width = e->model->accesses[p->access].width;
     bool guard_is_vector = guard && LLVMGetTypeKind(LLVMTypeOf(guard)) == LLVMVectorTypeKind;
     if (p->is_contiguous) {
-        if (guard_is_vector) value = blend(p, value, width * e->lanes, guard, row, vector), guard = NULL;
-        store_at(p, value, width * e->lanes, guard, row, vector, 0);
+        if (guard_is_vector) value = blend(e, p, value, width * e->lanes, guard, row, vector), guard = NULL;
+        store_at(e, p, value, width * e->lanes, guard, row, vector, 0);
         return;
     }
     for (uint32_t lane = 0; lane < e->lanes; lane++) {
         LLVMValueRef index = LLVMConstInt(e->i32, lane, 0);
         LLVMValueRef bit = guard_is_vector ? LLVMBuildExtractElement(e->builder, guard, index, "") : guard;
-        store_at(p, LLVMBuildExtractElement(e->builder, value, index, ""), width, bit, row, vector, lane);
+        store_at(e, p, LLVMBuildExtractElement(e->builder, value, index, ""), width, bit, row, vector, lane);
     }
+}
+
+void tw_gen_store_value(tw_emitter *e, const tw_place *p, LLVMValueRef value, LLVMValueRef guard, uint32_t row, uint32_t vector)
+{
+    const tw_model_access *x = &e->model->accesses[p->access];
+    uint32_t lanes = p->has_lanes ? e->lanes : 1;
+    value = narrow(e, tw_gen_splat(e, value, lanes), memory_type_of(e, (tw_op)x->op).type, lanes);
+    if (lanes > 1) store_lanes(e, p, value, guard, row, vector);
+    else if (e->lane_loop != TW_NONE) tw_gen_fail(e, TW_INTERNAL, "a store in lanes has the same address in each");
+    else store_at(e, p, value, x->width, guard, row, vector, 0);
 }
 
 void tw_gen_store(tw_emitter *e, const tw_node *node, LLVMValueRef only_if)
 {
-    const tw_model_access *x = &e->model->accesses[node->access];
     const tw_instances *values = tw_gen_value(e, node->value);
     const tw_instances *guards = node->guard == TW_NONE ? NULL : tw_gen_value(e, node->guard);
-    place p = place_of(e, node->access);
-    memory_type memory = memory_type_of(e, (tw_op)x->op);
-    uint32_t lanes = p.has_lanes ? e->lanes : 1, rows = e->row_loop == TW_NONE ? 1 : e->rows;
-    uint32_t vectors = e->lane_loop == TW_NONE ? 1 : e->vectors;
+    tw_place p = tw_gen_place(e, node->access);
+    uint32_t rows = e->row_loop == TW_NONE ? 1 : e->rows, vectors = e->lane_loop == TW_NONE ? 1 : e->vectors;
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t v = 0; v < vectors; v++) {
-            LLVMValueRef value = tw_gen_splat(e, tw_gen_instance(values, r, v), lanes);
-            value = narrow(e, value, memory.type, lanes);
             LLVMValueRef guard = guards ? is_set(e, tw_gen_instance(guards, r, v)) : NULL;
             if (only_if) guard = guard ? LLVMBuildAnd(e->builder, guard, only_if, "") : only_if;
-            if (lanes > 1) store_lanes(&p, value, guard, r, v);
-            else if (e->lanes > 1 && e->lane_loop != TW_NONE)
-                tw_gen_fail(e, TW_INTERNAL, "a store in lanes has the same address in each");
-            else store_at(&p, value, x->width, guard, r, v, 0);
+            tw_gen_store_value(e, &p, tw_gen_instance(values, r, v), guard, r, v);
         }
 }

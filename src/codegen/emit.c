@@ -284,41 +284,74 @@ static uint64_t step_of(const tw_node *node, shape s)
     return node->block ? node->block : (uint64_t)s.lanes * s.vectors * s.rows;
 }
 
+/* Everything that goes round a loop, from before it to after it. */
+typedef struct round_trip {
+    carrier *carriers;
+    uint32_t carrier_count, held_count;
+    tw_held held[TW_MAX_HELD];
+} round_trip;
+
+static void begin_body(tw_emitter *e, round_trip *t, LLVMBasicBlockRef before)
+{
+    for (uint32_t c = 0; c < t->carrier_count; c++) make_phis(e, &t->carriers[c], before);
+    for (uint32_t h = 0; h < t->held_count; h++) tw_gen_held_begin(e, &t->held[h], before);
+}
+
+static void emit_held_children(tw_emitter *e, const tw_node *node, round_trip *t)
+{
+    tw_held *outer = e->held;
+    uint32_t outer_count = e->held_count;
+    e->held = t->held, e->held_count = t->held_count;
+    emit_children(e, node);
+    e->held = outer, e->held_count = outer_count;
+    for (uint32_t c = 0; c < t->carrier_count; c++) make_next(e, &t->carriers[c]);
+}
+
+static void close_body(round_trip *t, LLVMBasicBlockRef latch)
+{
+    for (uint32_t c = 0; c < t->carrier_count; c++)
+        for (uint32_t i = 0; i < instance_count(&t->carriers[c].now); i++)
+            LLVMAddIncoming(t->carriers[c].now.of[i], &t->carriers[c].after.of[i], &latch, 1);
+    for (uint32_t h = 0; h < t->held_count; h++) tw_gen_held_next(&t->held[h], latch);
+}
+
 /* Trips from `range.lower` in steps while whole ones fit; returns where it stopped. */
 static LLVMValueRef emit_trips(tw_emitter *e, const tw_node *node, bounds range, shape s)
 {
     LLVMBuilderRef b = e->builder;
     uint64_t step = step_of(node, s);
     bool whole = step > 1 && !node->block; /* blocks may be cut short */
-    carrier *carriers = NULL;
-    uint32_t count = begin_carriers(e, node->loop, &carriers);
+    round_trip t = {0};
+    t.carrier_count = begin_carriers(e, node->loop, &t.carriers);
+    if (step == 1) t.held_count = tw_gen_find_held(e, node, t.held);
     LLVMValueRef limit = whole ? LLVMBuildSub(b, range.upper, tw_gen_const64(e, (int64_t)step - 1), "") : range.upper;
-    LLVMBasicBlockRef before = tw_gen_block(e, "before"), body = tw_gen_block(e, "body"), after = tw_gen_block(e, "after");
-    LLVMBasicBlockRef around = LLVMGetInsertBlock(b);
+    LLVMBasicBlockRef before = tw_gen_block(e, "before"), body = tw_gen_block(e, "body");
+    LLVMBasicBlockRef leave = tw_gen_block(e, "leave"), after = tw_gen_block(e, "after"), around = LLVMGetInsertBlock(b);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, range.lower, limit, ""), before, after);
     LLVMPositionBuilderAtEnd(b, before);
+    for (uint32_t h = 0; h < t.held_count; h++) tw_gen_held_load(e, &t.held[h]);
     LLVMBuildBr(b, body);
     LLVMPositionBuilderAtEnd(b, body);
     LLVMValueRef counter = LLVMBuildPhi(b, e->i64, "n");
     LLVMAddIncoming(counter, &range.lower, &before, 1);
     push_scope(e, (tw_scope){.loop = node->loop, .node = node, .around = around, .before = before, .counter = counter,
                              .sets_off_blocks = node->block != 0});
-    for (uint32_t c = 0; c < count; c++) make_phis(e, &carriers[c], before);
+    begin_body(e, &t, before);
     LLVMValueRef next = LLVMBuildAdd(b, counter, tw_gen_const64(e, (int64_t)step), "");
     if (node->block) e->scopes[e->depth].upper = int_min(e, next, range.upper);
-    emit_children(e, node);
-    for (uint32_t c = 0; c < count; c++) make_next(e, &carriers[c]);
+    emit_held_children(e, node, &t);
     if (has_kind(e, node, TW_NODE_LOOP)) emit_poll(e);
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, limit, ""), body, after);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, limit, ""), body, leave);
     LLVMAddIncoming(counter, &next, &latch, 1);
-    for (uint32_t c = 0; c < count; c++)
-        for (uint32_t i = 0; i < instance_count(&carriers[c].now); i++)
-            LLVMAddIncoming(carriers[c].now.of[i], &carriers[c].after.of[i], &latch, 1);
+    close_body(&t, latch);
     e->depth--;
+    LLVMPositionBuilderAtEnd(b, leave);
+    for (uint32_t h = 0; h < t.held_count; h++) tw_gen_held_store(e, &t.held[h]);
+    LLVMBuildBr(b, after);
     LLVMPositionBuilderAtEnd(b, after);
-    LLVMValueRef reached = merge(e, range.lower, around, next, latch);
-    end_carriers(e, carriers, count, around, latch);
+    LLVMValueRef reached = merge(e, range.lower, around, next, leave);
+    end_carriers(e, t.carriers, t.carrier_count, around, leave);
     return reached;
 }
 
@@ -354,6 +387,7 @@ static void emit_node(tw_emitter *e, uint32_t index)
 {
     const tw_node *node = &e->tree->nodes[index];
     bool alone = e->tree->shares_work && !e->in_threads;
+    if (tw_gen_held_node(e, node)) return;
     if (node->kind == TW_NODE_READ) {
         if (alone) e->meet_pending = true;
         tw_gen_read(e, node);

@@ -44,6 +44,24 @@ typedef struct tw_instances {
     LLVMValueRef *of; /* rows × vectors */
 } tw_instances;
 
+/* One access in the making. */
+typedef struct tw_place {
+    uint32_t access;
+    const tw_instances *offsets;
+    int64_t delta;                 /* to the representative */
+    bool has_lanes, is_contiguous; /* lanes: the access differs by lane; as one vector */
+    LLVMValueRef lane_stride;
+} tw_place;
+
+/* A cell that a loop reads and writes in every trip, kept in a register meanwhile. */
+typedef struct tw_held {
+    const tw_node *read, *store;
+    tw_place place;
+    tw_instances first, now, after;
+} tw_held;
+
+enum { TW_MAX_HELD = 8 };
+
 typedef struct tw_emitter {
     const tw_tree *tree;
     const tw_model *model;
@@ -66,6 +84,8 @@ typedef struct tw_emitter {
     uint64_t serials;
     uint32_t lane_loop, row_loop; /* TW_NONE: none is active */
     uint32_t lanes, vectors, rows;
+    tw_held *held;     /* of the innermost loop */
+    uint32_t held_count;
     bool in_threads;   /* inside the thread loop */
     bool meet_pending; /* a thread may have read what another is about to write */
 
@@ -119,8 +139,24 @@ void tw_gen_find_representatives(tw_emitter *e);
 /* A stride that facts or the model fix; by depth of the loop. */
 bool tw_stride_known(const tw_emitter *e, uint32_t access, uint32_t depth, int64_t *out);
 void tw_gen_read(tw_emitter *e, const tw_node *node);
+tw_place tw_gen_place(tw_emitter *e, uint32_t access);
+/* Does the access's address change from trip to trip of the scope? */
+bool tw_gen_contributes(const tw_emitter *e, uint32_t access, const tw_scope *scope);
+/* At the current position. */
+LLVMValueRef tw_gen_load(tw_emitter *e, const tw_place *p, uint32_t row, uint32_t vector);
+void tw_gen_store_value(tw_emitter *e, const tw_place *p, LLVMValueRef value, LLVMValueRef guard, uint32_t row, uint32_t vector);
 /* only_if: an i1, or NULL. */
 void tw_gen_store(tw_emitter *e, const tw_node *node, LLVMValueRef only_if);
+
+/* ---- held.c ---- */
+/* The cells that a loop with this node can hold; places are made in the scope around, which is current. */
+uint32_t tw_gen_find_held(tw_emitter *e, const tw_node *node, tw_held held[TW_MAX_HELD]);
+void tw_gen_held_load(tw_emitter *e, tw_held *h);                              /* in the preheader */
+void tw_gen_held_begin(tw_emitter *e, tw_held *h, LLVMBasicBlockRef before);   /* at the begin of the body, in its scope */
+/* Takes the node's part if it is held. */
+bool tw_gen_held_node(tw_emitter *e, const tw_node *node);
+void tw_gen_held_next(tw_held *h, LLVMBasicBlockRef latch);
+void tw_gen_held_store(tw_emitter *e, tw_held *h);                             /* when the loop is left after a trip */
 
 /* ---- range.c ---- */
 /* An i1: every access of the tree stays inside memory for outermost trips first … last-1, and the numbers are what the facts

@@ -182,6 +182,124 @@ static double choose_lanes(scheduler *s, uint32_t node)
     return with;
 }
 
+/* ---- interchange ---- */
+
+static bool only_items(const scheduler *s, const tw_node *n)
+{
+    for (uint32_t i = 0; i < n->child_count; i++)
+        if (s->tree->nodes[n->children[i]].kind == TW_NODE_LOOP) return false;
+    return true;
+}
+
+/* A store to cells that `loop` comes back to in every trip. */
+static bool returns_to_cells(const scheduler *s, const tw_node *n, uint32_t loop)
+{
+    for (uint32_t i = 0; i < n->child_count; i++) {
+        const tw_node *child = &s->tree->nodes[n->children[i]];
+        if (child->kind == TW_NODE_STORE && tw_stride_by(s->model, s->facts, child->access, loop) == TW_STRIDE_ZERO) return true;
+    }
+    return false;
+}
+
+/* for l { for j parallel { c[j] = c[j] + … } } becomes for j { for l { … } }: c[j] then stays in a register. Legal where the
+ * trips of j are independent over those of l as well. Nothing is lost: a value carried by l would be carried between j's
+ * loops, and j has none. */
+static void interchange(scheduler *s, uint32_t node)
+{
+    tw_node *n = &s->tree->nodes[node];
+    if (n->kind != TW_NODE_LOOP) return;
+    for (uint32_t i = 0; i < n->child_count; i++) interchange(s, n->children[i]);
+    if (n->child_count != 1 || s->tree->nodes[n->children[0]].kind != TW_NODE_LOOP) return;
+    tw_node *inner = &s->tree->nodes[n->children[0]];
+    uint32_t outer_loop = n->loop, inner_loop = inner->loop;
+    if (is_parallel(s, outer_loop) || s->model->loops[outer_loop].is_if || s->carries[outer_loop]) return;
+    if (!is_parallel(s, inner_loop) || !s->facts->free[inner_loop] || !only_items(s, inner)) return;
+    if (tw_trips_vary_with(s->model, s->facts, inner_loop, outer_loop) || !returns_to_cells(s, inner, outer_loop)) return;
+    n->loop = inner_loop;
+    inner->loop = outer_loop;
+}
+
+/* ---- rows ---- */
+
+enum { ROWS = 4 };
+
+/* Operations and accesses of an innermost body, and what they become with rows. */
+typedef struct row_cost {
+    double once, rows;
+    uint32_t held, shared; /* cells in registers; vectors that all rows use */
+} row_cost;
+
+static void count_rows(const scheduler *s, uint32_t node, uint32_t row_loop, uint32_t lane_loop, row_cost *out)
+{
+    const tw_node *n = &s->tree->nodes[node];
+    if (n->kind != TW_NODE_LOOP) {
+        bool differs = tw_stride_by(s->model, s->facts, n->access, row_loop) != TW_STRIDE_ZERO;
+        out->once += 1;
+        out->rows += differs ? ROWS : 1;
+        bool lanes = tw_stride_by(s->model, s->facts, n->access, lane_loop) != TW_STRIDE_ZERO;
+        if (!differs && lanes && n->kind == TW_NODE_READ) out->shared++;
+        return;
+    }
+    for (uint32_t v = 0; only_items(s, n) && v < s->model->value_count; v++) {
+        if (s->model->values[v].kind != TW_VALUE_OP || s->shape.loop[v] == TW_NONE) continue;
+        if (s->shape.loop[v] != n->loop && !(s->shape.varies[v] >> n->loop & 1)) continue;
+        out->once += 1;
+        out->rows += s->shape.varies[v] >> row_loop & 1 ? ROWS : 1;
+    }
+    for (uint32_t i = 0; i < n->child_count; i++) {
+        const tw_node *child = &s->tree->nodes[n->children[i]];
+        count_rows(s, n->children[i], row_loop, lane_loop, out);
+        if (child->kind == TW_NODE_STORE && tw_stride_by(s->model, s->facts, child->access, n->loop) == TW_STRIDE_ZERO)
+            out->held++;
+    }
+}
+
+static uint32_t find_lanes(const scheduler *s, uint32_t node, uint32_t *deepest)
+{
+    const tw_node *n = &s->tree->nodes[node];
+    if (n->kind != TW_NODE_LOOP) return TW_NONE;
+    if (n->lanes > 1) *deepest = node;
+    for (uint32_t i = 0; i < n->child_count; i++) find_lanes(s, n->children[i], deepest);
+    return *deepest;
+}
+
+static void set_vectors(scheduler *s, uint32_t node, uint32_t lanes, uint32_t vectors)
+{
+    tw_node *n = &s->tree->nodes[node];
+    if (n->kind != TW_NODE_LOOP) return;
+    if (n->lanes > 1) n->lanes = (uint16_t)lanes, n->vectors = (uint16_t)vectors;
+    for (uint32_t i = 0; i < n->child_count; i++) set_vectors(s, n->children[i], lanes, vectors);
+}
+
+/* Rows for the outermost parallel loop around lanes, when rows have enough in common. Registers: cells, what all rows share,
+ * and one for what comes and goes. */
+static void choose_rows(scheduler *s, uint32_t node)
+{
+    tw_node *n = &s->tree->nodes[node];
+    uint32_t lane_node = TW_NONE;
+    if (n->kind != TW_NODE_LOOP) return;
+    if (n->lanes > 1) return;
+    if (!is_parallel(s, n->loop) || !uniform_beneath(s, node, n->loop) || trips_of(s, n->loop) < 2 * ROWS ||
+        find_lanes(s, node, &lane_node) == TW_NONE) {
+        for (uint32_t i = 0; i < n->child_count; i++) choose_rows(s, n->children[i]);
+        return;
+    }
+    row_cost cost = {0};
+    count_rows(s, lane_node, n->loop, s->tree->nodes[lane_node].loop, &cost);
+    bool chains = cost.held && cost.shared; /* each cell waits for its last addition: more cells, less waiting */
+    if (!chains && cost.once * ROWS < 1.25 * cost.rows) return;
+    n->rows = ROWS;
+    uint32_t vectors = 4, registers = s->target->vector_registers;
+    uint32_t lanes = s->tree->nodes[lane_node].lanes;
+    widths w = {1, 8};
+    measure_widths(s, lane_node, s->tree->nodes[lane_node].loop, &w);
+    uint32_t full = s->target->vector_bytes / w.widest;
+    if (lanes > full) lanes = full;
+    uint32_t held = cost.held ? cost.held : 1;
+    while (vectors > 1 && vectors * (held * ROWS + cost.shared) + 1 > registers) vectors--;
+    set_vectors(s, node, lanes, vectors);
+}
+
 /* ---- threads ---- */
 
 static void choose_threads(scheduler *s, uint32_t node, bool is_root)
@@ -213,7 +331,10 @@ tw_status tw_schedule_make(const tw_model *model, const tw_facts *facts, const t
     count_ops(s);
     for (uint32_t i = 0; i < s->tree->root_count; i++) {
         choose_threads(s, s->tree->roots[i], true);
-        if (target->vector_bytes) choose_lanes(s, s->tree->roots[i]);
+        interchange(s, s->tree->roots[i]);
+        if (!target->vector_bytes) continue;
+        choose_lanes(s, s->tree->roots[i]);
+        choose_rows(s, s->tree->roots[i]);
     }
     free(s);
     return TW_OK;
