@@ -7,14 +7,14 @@
 
 #include <stdint.h>
 
-#define TW_KERNEL_ABI 1
+#define TW_KERNEL_ABI 2
 
 typedef struct tw_kernel_env {
     uint8_t *memory;          /* linear memory's first byte */
     uint64_t memory_size;     /* live bytes */
     const uint64_t *args;     /* numbers, laid out by tw_layout_make */
     uint64_t *outputs;        /* scalar output block; NULL when the model has none */
-    const uint32_t *stop;     /* != 0: leave soon; polled in every iteration of the thread loop */
+    const uint32_t *stop;     /* != 0: leave soon; polled at entry and in every iteration of loops that contain loops */
     uint32_t thread, threads; /* this caller among those that run the same call together */
     /* Meets the other threads; NULL when threads == 1. Not 0: leave at once with TW_KERNEL_STOPPED. */
     int32_t (*meet)(void *context);
@@ -41,7 +41,7 @@ typedef struct tw_kernel_info {
     uint8_t outer_parallel;  /* see tw_kernel_entry */
     uint8_t shares_work;     /* not outer_parallel, but has an inner thread loop: more threads help */
     uint8_t lanes;           /* of the widest vector it was asked to use; 1 = scalar. For reports. */
-    uint8_t reserved;
+    uint8_t grain;           /* fewest iterations of the outermost loop worth a call, and a good multiple; 0: any */
     char schedule[128];      /* for reports: "threads n0, lanes n2 (x4)"; NUL-terminated */
 } tw_kernel_info;
 

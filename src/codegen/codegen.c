@@ -279,7 +279,7 @@ static tw_status finish_kernel(job *j, void *context)
     *p->info = (tw_kernel_info){.abi = TW_KERNEL_ABI, .entry = entry, .code_size = (uint32_t)p->code->size,
                                 .arg_count = j->arg_count, .output_count = tree->model->output_count,
                                 .outer_parallel = tree->outer_parallel, .shares_work = tree->shares_work,
-                                .lanes = (uint8_t)widest_lanes(tree)};
+                                .lanes = (uint8_t)widest_lanes(tree), .grain = (uint8_t)tree->grain};
     tw_tree_summary(tree, p->info->schedule, sizeof p->info->schedule);
     return TW_OK;
 }

@@ -63,11 +63,11 @@ static bool stopping(const tw_launch *launch)
 
 /* ---- chunks ---- */
 
-static int64_t align_chunk(double wanted, int64_t iterations)
+static int64_t align_chunk(double wanted, int64_t iterations, int64_t grain)
 {
     if (wanted >= (double)iterations) return iterations;
-    int64_t chunk = wanted < 1 ? 1 : (int64_t)wanted;
-    if (chunk >= CHUNK_ALIGN) chunk = (chunk + CHUNK_ALIGN - 1) / CHUNK_ALIGN * CHUNK_ALIGN;
+    int64_t chunk = wanted < 1 ? 1 : (int64_t)wanted, align = grain > 1 ? grain : CHUNK_ALIGN;
+    if (chunk >= align || grain > 1) chunk = (chunk + align - 1) / align * align;
     int64_t fewest = iterations / INT32_MAX + 1;
     return chunk > fewest ? chunk : fewest;
 }
@@ -82,7 +82,7 @@ static int64_t chunk_size(const tw_launch *launch, uint32_t workers)
         if (even < least) even = least;
         if (even < wanted) wanted = even;
     }
-    return align_chunk(wanted, launch->iterations);
+    return align_chunk(wanted, launch->iterations, launch->info->grain);
 }
 
 static void run_alone(const tw_launch *launch, tw_launched *out)

@@ -100,18 +100,24 @@ void tw_tree_print(const tw_tree *tree, tw_bytes *out)
     for (uint32_t i = 0; i < tree->root_count; i++) print_node(tree, tree->roots[i], 0, out);
 }
 
-/* The loops that aren't simply sequential, each once. */
+static void add_part(tw_bytes *out, const char *what, uint32_t loop, uint32_t count)
+{
+    tw_bytes part = {0};
+    tw_bytes_printf(&part, count > 1 ? "%s n%u (x%u)" : "%s n%u", what, loop, count);
+    if (part.data && !(out->data && strstr(out->data, part.data))) /* the same loop may be in several places */
+        tw_bytes_printf(out, "%s%s", out->size ? ", " : "", part.data);
+    tw_bytes_free(&part);
+}
+
+/* The loops that aren't simply sequential. */
 static void summarise(const tw_tree *tree, uint32_t index, tw_bytes *out)
 {
     const tw_node *node = &tree->nodes[index];
     if (node->kind != TW_NODE_LOOP) return;
-    const char *comma = out->size ? ", " : "";
-    if (node->threads) tw_bytes_printf(out, "%sthreads n%u", comma, node->loop);
-    comma = out->size ? ", " : "";
-    if (node->lanes > 1) tw_bytes_printf(out, "%slanes n%u (x%u)", comma, node->loop, node->lanes * node->vectors);
-    comma = out->size ? ", " : "";
-    if (node->rows > 1) tw_bytes_printf(out, "%srows n%u (x%u)", comma, node->loop, node->rows);
-    if (node->block) tw_bytes_printf(out, "%sblocks n%u (%u)", out->size ? ", " : "", node->loop, node->block);
+    if (node->threads) add_part(out, "threads", node->loop, 1);
+    if (node->rows > 1) add_part(out, "rows", node->loop, node->rows);
+    if (node->lanes > 1) add_part(out, "lanes", node->loop, node->lanes * node->vectors);
+    if (node->block) add_part(out, "blocks", node->loop, node->block);
     for (uint32_t i = 0; i < node->child_count; i++) summarise(tree, node->children[i], out);
 }
 

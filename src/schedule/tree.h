@@ -40,6 +40,7 @@ typedef struct tw_tree {
     uint32_t *roots, root_count, root_capacity;
     bool outer_parallel;   /* the root is the thread loop */
     bool shares_work;      /* a loop further in is */
+    uint32_t grain;        /* trips of the root that a call should have at least, and a multiple of; 0: any */
     uint32_t vector_bytes; /* of the target's vectors, as the schedule assumed */
 } tw_tree;
 
