@@ -357,11 +357,16 @@ static bool settle_outermost(tw_plan *plan)
     }
     if (!evaluate_loop(plan, 0)) return false;
     tw_numbers_loop *outer = &numbers->loops[0];
-    bool whole = model->exits_at_end;
+    /* Left to the guest: the arrival that only finds the loop's end, when that isn't the latch's business; and one whole
+     * iteration, when something is live after the loop that only running it can tell. */
+    int64_t left = model->exits_at_end ? 0 : model->copies;
     for (uint32_t o = 0; o < model->live_out_count; o++)
-        if (model->live_outs[o].kind == TW_LIVE_OUT_UNKNOWN) whole = false;
-    if (!whole && outer->most >= model->copies) outer->most -= model->copies;
-    numbers->leaves = whole;
+        if (model->live_outs[o].kind == TW_LIVE_OUT_UNKNOWN) {
+            left += model->copies;
+            break;
+        }
+    outer->most = outer->most > left ? outer->most - left : 0;
+    numbers->leaves = left == 0;
     numbers->iterations = (uint64_t)outer->most;
     outer->t0 = outer->least = outer->most;
     outer->average = (double)outer->most;
