@@ -55,11 +55,21 @@ static void return_inputs(const arrival *a)
     return_headers(a->state, a->values, headers);
 }
 
+/* FORCE asks every time, unless asking is dear (a plan that walks many outer iterations only to refuse) or has come to
+ * nothing many times in a row: then it spaces out like AUTO, up to MOST_FORCED_SPACE, so that what never dispatches still
+ * ends. */
+static uint64_t forced_countdown(const tw_region_state *state, uint64_t countdown)
+{
+    enum { DEAR_NS = 50000, FEW_LOSSES = 16, MOST_FORCED_SPACE = 64 };
+    if (state->cost < DEAR_NS && state->losses < FEW_LOSSES) return 1;
+    return countdown < MOST_FORCED_SPACE ? countdown : MOST_FORCED_SPACE;
+}
+
 static void give_back(arrival *a, uint64_t countdown, bool measures)
 {
     tw_region_state *state = a->state;
     uint64_t now = tw_clock_now();
-    if (forced(a) && !state->off) countdown = 1;
+    if (forced(a) && !state->off) countdown = forced_countdown(state, countdown);
     if (state->plan) tw_pending_begin(state, &a->shape, a->known, countdown, now, measures);
     return_inputs(a);
     *a->answer = (tw_answer){.outcome = state->region->whole_function ? TW_OUTCOME_TRAP : TW_OUTCOME_GO_ON,
