@@ -57,12 +57,15 @@ static tw_status find_canonical(graph *g)
 {
     const tw_wasm *m = g->module;
     enum { BUCKETS = 4096 };
-    uint32_t *heads = TW_NEW_ARRAY(g->arena, uint32_t, BUCKETS), *chain = TW_NEW_ARRAY(g->arena, uint32_t, m->type_count);
+    uint32_t *heads = TW_NEW_ARRAY(g->arena, uint32_t, BUCKETS),
+             *chain = TW_NEW_ARRAY(g->arena, uint32_t, m->type_count);
     g->canonical = TW_NEW_ARRAY(g->arena, uint32_t, m->type_count);
     if (!heads || !chain || !g->canonical) return tw_fail_memory(g->error);
     for (uint32_t i = 0; i < m->type_count; i++) {
         const tw_functype *type = &m->types[i];
-        uint32_t *head = &heads[hash_list(hash_list(2166136261u, type->params, type->param_count), type->results, type->result_count) % BUCKETS];
+        uint32_t *head = &heads[hash_list(hash_list(2166136261u, type->params, type->param_count), type->results,
+                                          type->result_count) %
+                                BUCKETS];
         uint32_t found = *head;
         while (found && !same(&m->types[found - 1], type)) found = chain[found - 1];
         g->canonical[i] = found ? found - 1 : i;

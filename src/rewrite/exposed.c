@@ -56,7 +56,8 @@ static void branches(walk *w)
 static tw_status enter_loop(walk *w)
 {
     if (w->next_loop == w->header_count) {
-        if (!TW_ARENA_GROW(w->arena, w->at_header, w->header_count, w->header_capacity)) return tw_fail_memory(w->error);
+        if (!TW_ARENA_GROW(w->arena, w->at_header, w->header_count, w->header_capacity))
+            return tw_fail_memory(w->error);
         w->at_header[w->header_count++] = UINT64_MAX;
     }
     w->written &= w->at_header[w->next_loop];
@@ -153,7 +154,8 @@ static tw_status find_exposed(walk *w)
     return TW_OK;
 }
 
-tw_status tw_exposed_locals(const tw_wasm *module, const tw_nest *nest, tw_arena *arena, bool *candidate, tw_error *error)
+tw_status tw_exposed_locals(const tw_wasm *module, const tw_nest *nest, tw_arena *arena, bool *candidate,
+                            tw_error *error)
 {
     walk w = {.module = module, .nest = nest, .arena = arena, .error = error};
     w.bit_of = tw_arena_alloc(arena, nest->local_count);

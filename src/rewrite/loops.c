@@ -144,7 +144,8 @@ static tw_status note_write(walk *w, uint32_t local, const tw_variance *value)
     uint8_t how = kind_of_write(local, value);
     for (uint32_t k = 0; k < w->depth; k++) *cell(w, w->around[k], local) |= how;
     if (how == CELL_OTHER || !w->depth) return TW_OK;
-    if (!TW_ARENA_GROW(w->arena, w->additions, w->addition_count, w->addition_capacity)) return tw_fail_memory(w->error);
+    if (!TW_ARENA_GROW(w->arena, w->additions, w->addition_count, w->addition_capacity))
+        return tw_fail_memory(w->error);
     w->additions[w->addition_count++] = (addition){local, ++w->last_number};
     return TW_OK;
 }
@@ -308,7 +309,8 @@ static tw_status local_instr(walk *w)
 static tw_status plain(walk *w, const tw_op_info *info)
 {
     if (info->kind == TW_KIND_LOAD || info->kind == TW_KIND_STORE) return access_memory(w, info);
-    if (info->operands[0] == 'i' && info->operands[1] == 'i' && !info->operands[2] && info->results[0] == 'i') return binary(w);
+    if (info->operands[0] == 'i' && info->operands[1] == 'i' && !info->operands[2] && info->results[0] == 'i')
+        return binary(w);
     pop_many(w, (uint32_t)strlen(info->operands));
     return push_unknown(w, (uint32_t)strlen(info->results));
 }

@@ -101,14 +101,17 @@ static tw_status make_types(tw_rewriter *r, tw_part *part)
     tw_rewrite_site *site = part->site;
     uint8_t *params = NULL, *results = NULL;
     TW_TRY(type_list(r, part, 0, part->passed, part->passed_count, part->extra_count, &params));
-    TW_TRY(type_list(r, part, TW_I32, part->region->headers, part->region->header_count, part->private_count, &results));
+    TW_TRY(
+        type_list(r, part, TW_I32, part->region->headers, part->region->header_count, part->private_count, &results));
     site->params = params;
     site->param_count = part->passed_count;
     site->results = results;
     site->result_count = part->region->header_count + 1;
     part->stub_type = tw_edit_type(r->edit, params, site->param_count, results, site->result_count);
-    for (uint32_t i = 0; i < part->extra_count; i++) params[part->passed_count + i] = part->nest.local_types[part->extras[i]];
-    for (uint32_t i = 0; i < part->private_count; i++) results[site->result_count + i] = params[part->passed_count + part->extra_count - part->private_count + i];
+    for (uint32_t i = 0; i < part->extra_count; i++)
+        params[part->passed_count + i] = part->nest.local_types[part->extras[i]];
+    for (uint32_t i = 0; i < part->private_count; i++)
+        results[site->result_count + i] = params[part->passed_count + part->extra_count - part->private_count + i];
     part->outlined_type = tw_edit_type(r->edit, params, part->passed_count + part->extra_count, results,
                                        site->result_count + part->private_count);
     return TW_OK;

@@ -5,8 +5,8 @@ enum { SCRATCH_KEPT = 1 << 20 }; /* bytes of scratch that stay for the next func
 
 /* A cycle of calls is cut at every function of it that may call before it has touched memory. (Within one activation the
  * first access can't repeat an earlier one, so any will do; a function whose calls all come after an access needs no probe.) */
-static tw_status find_all(const tw_wasm *module, const bool *in_cycle, tw_arena *scratch, tw_arena *arena, tw_probes *all,
-                          tw_error *error)
+static tw_status find_all(const tw_wasm *module, const bool *in_cycle, tw_arena *scratch, tw_arena *arena,
+                          tw_probes *all, tw_error *error)
 {
     for (uint32_t i = module->imported_funcs; i < module->func_count; i++) {
         bool calls_unseen;

@@ -28,7 +28,8 @@ static tw_status check_names(const tw_rewriter *r)
     for (uint32_t i = 0; i < r->module->export_count; i++) {
         tw_name name = r->module->exports[i].name;
         if (name.size >= 3 && memcmp(name.data, "tw:", 3) == 0)
-            return tw_fail(r->error, TW_REFUSED, "the module exports \"%.*s\": names that begin with tw: are the rewriter's",
+            return tw_fail(r->error, TW_REFUSED,
+                           "the module exports \"%.*s\": names that begin with tw: are the rewriter's",
                            (int)(name.size < 100 ? name.size : 100), name.data);
     }
     return TW_OK;
@@ -86,7 +87,8 @@ static tw_status sort_parts(tw_rewriter *r, const tw_part ***out, uint32_t *coun
     for (uint32_t i = 0; i < accepted; i++) {
         tw_part *part = (tw_part *)sorted[i];
         const tw_part *last = kept ? sorted[kept - 1] : NULL;
-        bool overlaps = last && last->region->func == part->region->func && part->region->loop_offset < last->nest.end_offset;
+        bool overlaps =
+            last && last->region->func == part->region->func && part->region->loop_offset < last->nest.end_offset;
         if (is_whole_function(r, part->region->func)) refuse_overlap(part, "its function is a region as a whole");
         else if (overlaps) refuse_overlap(part, "it lies in another region");
         else sorted[kept++] = part;

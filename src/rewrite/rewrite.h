@@ -91,7 +91,8 @@ typedef struct tw_rewrite {
 /* The module must have passed tw_wasm_check_bodies and the engine's validation. TW_REFUSED when the module as a whole can't
  * be rewritten (it exports a name that begins with "tw:"): run the original. *out is independent of the module. Free with
  * tw_rewrite_free. */
-tw_status tw_rewrite_module(const tw_wasm *module, const tw_rewrite_options *options, tw_rewrite **out, tw_error *error);
+tw_status tw_rewrite_module(const tw_wasm *module, const tw_rewrite_options *options, tw_rewrite **out,
+                            tw_error *error);
 void tw_rewrite_free(tw_rewrite *rewrite);
 
 #endif

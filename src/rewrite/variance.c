@@ -13,8 +13,11 @@ static int32_t wrap_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (
 /* a + b or a - b. A local in both might cancel. */
 static tw_variance sum(tw_variance a, tw_variance b, bool minus)
 {
-    if (a.is_const && b.is_const) return tw_variance_const(wrap_add(a.constant, minus ? (int32_t)(0u - (uint32_t)b.constant) : b.constant));
-    tw_variance r = {.clean = a.clean & b.clean, .roots = a.roots | b.roots, .scale = a.scale > b.scale ? a.scale : b.scale,
+    if (a.is_const && b.is_const)
+        return tw_variance_const(wrap_add(a.constant, minus ? (int32_t)(0u - (uint32_t)b.constant) : b.constant));
+    tw_variance r = {.clean = a.clean & b.clean,
+                     .roots = a.roots | b.roots,
+                     .scale = a.scale > b.scale ? a.scale : b.scale,
                      .local = UINT32_MAX};
     if (!(a.roots & b.roots)) r.vary = a.vary | b.vary;
     if (b.is_const) {

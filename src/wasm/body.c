@@ -42,7 +42,8 @@ static tw_status body_locals(const tw_wasm *module, uint32_t func, uint32_t limi
 {
     *reader = body_reader(module, func);
     *total = tw_wasm_func_type(module, func)->param_count;
-    if (*total > limit) return TW_READ_FAIL(reader, error, TW_LIMIT, "over the limit of %u locals in one function", limit);
+    if (*total > limit)
+        return TW_READ_FAIL(reader, error, TW_LIMIT, "over the limit of %u locals in one function", limit);
     return read_locals(reader, limit, total, NULL, error);
 }
 
@@ -122,7 +123,8 @@ static tw_status check_memory_index(check *c, uint32_t memory)
 {
     if (memory != 0 && c->limits->memories < 2)
         return CHECK_FAIL(c, TW_UNSUPPORTED,
-                          "%s of memory %u belongs to the proposal multi-memory, which isn't supported", op_name(c), memory);
+                          "%s of memory %u belongs to the proposal multi-memory, which isn't supported", op_name(c),
+                          memory);
     return check_index(c, "memory", memory, c->module->memory_count);
 }
 
@@ -194,7 +196,8 @@ static tw_status check_immediate(check *c)
     switch ((tw_imm)tw_op_describe(i->op)->imm) {
     case TW_IMM_NONE: case TW_IMM_I32: case TW_IMM_I64: case TW_IMM_F32: case TW_IMM_F64: case TW_IMM_V128:
     case TW_IMM_REF: return TW_OK;
-    case TW_IMM_BLOCK: return i->imm.block.has_type_index ? check_index(c, "type", i->imm.block.index, m->type_count) : TW_OK;
+    case TW_IMM_BLOCK:
+        return i->imm.block.has_type_index ? check_index(c, "type", i->imm.block.index, m->type_count) : TW_OK;
     case TW_IMM_LABEL: return check_index(c, "label", i->imm.index, c->depth);
     case TW_IMM_LABELS: return check_labels(c);
     case TW_IMM_FUNC: return check_index(c, "function", i->imm.index, m->func_count);
@@ -202,7 +205,8 @@ static tw_status check_immediate(check *c)
     case TW_IMM_LOCAL: return check_index(c, "local", i->imm.index, c->local_count);
     case TW_IMM_GLOBAL: return check_global(c);
     case TW_IMM_TABLE: return check_index(c, "table", i->imm.index, m->table_count);
-    case TW_IMM_TYPES: return i->imm.types.count == 1 ? TW_OK : CHECK_FAIL(c, TW_INVALID, "select of %u types", i->imm.types.count);
+    case TW_IMM_TYPES:
+        return i->imm.types.count == 1 ? TW_OK : CHECK_FAIL(c, TW_INVALID, "select of %u types", i->imm.types.count);
     case TW_IMM_MEM: case TW_IMM_MEM_LANE: return check_access(c);
     case TW_IMM_LANE: return check_lane(c);
     case TW_IMM_SHUFFLE: return check_shuffle(c);
@@ -234,7 +238,8 @@ static tw_status check_nesting(check *c)
         c->open[c->depth++] = (uint8_t)tw_op_describe(c->instr.op)->code;
         return TW_OK;
     case TW_OP_ELSE:
-        if (c->open[c->depth - 1] != tw_op_describe(TW_OP_IF)->code) return CHECK_FAIL(c, TW_INVALID, "else without an if");
+        if (c->open[c->depth - 1] != tw_op_describe(TW_OP_IF)->code)
+            return CHECK_FAIL(c, TW_INVALID, "else without an if");
         c->open[c->depth - 1] = (uint8_t)tw_op_describe(TW_OP_ELSE)->code;
         return TW_OK;
     case TW_OP_END: c->depth--; return TW_OK;
@@ -254,7 +259,8 @@ static tw_status check_body(check *c)
         TW_TRY(check_nesting(c));
     }
     if (c->reader.at == c->reader.end) return TW_OK;
-    return tw_fail_at(c->error, TW_MALFORMED, c->func, tw_reader_offset(&c->reader), "instructions after the function's end");
+    return tw_fail_at(c->error, TW_MALFORMED, c->func, tw_reader_offset(&c->reader),
+                      "instructions after the function's end");
 }
 
 static tw_status check_all(check *c)

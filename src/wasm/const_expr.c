@@ -12,7 +12,8 @@ typedef struct const_stack {
 
 static tw_status push(tw_decoder *d, const_stack *stack, tw_type type)
 {
-    if (stack->depth == STACK) return TW_DECODE_FAIL(d, TW_LIMIT, "constant expression needs a stack of over %d", STACK);
+    if (stack->depth == STACK)
+        return TW_DECODE_FAIL(d, TW_LIMIT, "constant expression needs a stack of over %d", STACK);
     stack->types[stack->depth++] = (uint8_t)type;
     return TW_OK;
 }
@@ -22,7 +23,8 @@ static tw_status binary(tw_decoder *d, const_stack *stack, const tw_instr *instr
     const tw_op_info *info = tw_op_describe(instr->op);
     tw_type type = tw_type_from_letter(info->results[0]);
     if (stack->depth < 2 || stack->types[stack->depth - 1] != type || stack->types[stack->depth - 2] != type)
-        return TW_DECODE_FAIL(d, TW_INVALID, "constant expression: %s without two operands of type %s", info->name, tw_type_name(type));
+        return TW_DECODE_FAIL(d, TW_INVALID, "constant expression: %s without two operands of type %s", info->name,
+                              tw_type_name(type));
     stack->depth--;
     return TW_OK;
 }

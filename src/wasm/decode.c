@@ -35,7 +35,9 @@ static tw_status decode_header(tw_decoder *d)
     r->at += 4;
     if (tw_reader_left(r) < 4) return TW_DECODE_FAIL(d, TW_MALFORMED, "unexpected end in the version");
     if (r->at[2] != 0 || r->at[3] != 0)
-        return TW_DECODE_FAIL(d, TW_UNSUPPORTED, "this is a component (the component model), which isn't supported: a core module is wanted");
+        return TW_DECODE_FAIL(
+            d, TW_UNSUPPORTED,
+            "this is a component (the component model), which isn't supported: a core module is wanted");
     if (memcmp(r->at, "\1\0\0", 4) != 0)
         return TW_DECODE_FAIL(d, TW_MALFORMED, "binary version %u, expected 1", r->at[0] | (unsigned)r->at[1] << 8);
     r->at += 4;
@@ -45,9 +47,12 @@ static tw_status decode_header(tw_decoder *d)
 static tw_status unknown_section(tw_decoder *d, uint8_t id)
 {
     if (id == 13)
-        return TW_DECODE_FAIL(d, TW_UNSUPPORTED, "section 13 (tags) belongs to the proposal exception handling, which isn't supported");
+        return TW_DECODE_FAIL(d, TW_UNSUPPORTED,
+                              "section 13 (tags) belongs to the proposal exception handling, which isn't supported");
     if (id == 14)
-        return TW_DECODE_FAIL(d, TW_UNSUPPORTED, "section 14 (strings) belongs to the proposal reference-typed strings, which isn't supported");
+        return TW_DECODE_FAIL(
+            d, TW_UNSUPPORTED,
+            "section 14 (strings) belongs to the proposal reference-typed strings, which isn't supported");
     return TW_DECODE_FAIL(d, TW_MALFORMED, "unknown section %u", id);
 }
 
@@ -112,7 +117,8 @@ static tw_status decode_sections(tw_decoder *d)
         TW_TRY(read_section(d, &section));
         if (section.id == 0) TW_TRY(read_custom_name(d, &section));
         else TW_TRY(decode_known(d, &section, &reached));
-        if (!TW_ARENA_GROW(&m->arena, m->sections, m->section_count, d->section_capacity)) return tw_fail_memory(d->error);
+        if (!TW_ARENA_GROW(&m->arena, m->sections, m->section_count, d->section_capacity))
+            return tw_fail_memory(d->error);
         m->sections[m->section_count++] = section;
     }
     return TW_OK;
@@ -125,7 +131,8 @@ static tw_status check_whole(tw_decoder *d)
     uint32_t bodies = 0;
     for (uint32_t i = m->imported_funcs; i < m->func_count; i++) bodies += m->funcs[i].body.data != NULL;
     if (bodies != m->func_count - m->imported_funcs)
-        return TW_DECODE_FAIL(d, TW_MALFORMED, "%u functions declared, but no code section", m->func_count - m->imported_funcs);
+        return TW_DECODE_FAIL(d, TW_MALFORMED, "%u functions declared, but no code section",
+                              m->func_count - m->imported_funcs);
     if (m->has_data_count && d->declared_datas != m->data_count)
         return TW_DECODE_FAIL(d, TW_MALFORMED, "the data count section says %u, but there are %u data segments",
                               d->declared_datas, m->data_count);

@@ -128,7 +128,8 @@ uint32_t tw_edit_global(tw_edit *edit, tw_type type, bool is_mutable, uint64_t i
 
 uint32_t tw_edit_table(tw_edit *edit, uint32_t minimum, uint32_t maximum)
 {
-    if (!ROOM(edit, edit->tables, edit->table_count, edit->table_capacity, edit->module->table_count)) return UINT32_MAX;
+    if (!ROOM(edit, edit->tables, edit->table_count, edit->table_capacity, edit->module->table_count))
+        return UINT32_MAX;
     edit->tables[edit->table_count] = (tw_limits){minimum, maximum, true};
     return edit->module->table_count + edit->table_count++;
 }
@@ -259,7 +260,15 @@ static void write_code(tw_edit *edit, tw_bytes *out)
 }
 
 /* Sections that can change, in the order they must come in. */
-enum { SECTION_TYPE = 1, SECTION_FUNCTION = 3, SECTION_TABLE, SECTION_MEMORY, SECTION_GLOBAL, SECTION_EXPORT, SECTION_CODE = 10 };
+enum {
+    SECTION_TYPE = 1,
+    SECTION_FUNCTION = 3,
+    SECTION_TABLE,
+    SECTION_MEMORY,
+    SECTION_GLOBAL,
+    SECTION_EXPORT,
+    SECTION_CODE = 10
+};
 static const uint8_t section_order[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 10, 11};
 
 static int rank_of(uint8_t id)

@@ -19,7 +19,8 @@ static tw_status open_label(tw_flow *flow, const tw_instr *instr, tw_error *erro
 {
     tw_functype type;
     tw_wasm_block_type(flow->module, instr, &type);
-    return push(flow, (tw_flow_label){instr->op, instr->offset, type.param_count, type.result_count, flow->live, false}, error);
+    return push(flow, (tw_flow_label){instr->op, instr->offset, type.param_count, type.result_count, flow->live, false},
+                error);
 }
 
 static void second_arm(tw_flow *flow)

@@ -43,7 +43,8 @@ static const tw_name *find_name(const tw_wasm *module, uint32_t func)
     if (module->func_names && func < module->func_count && module->func_names[func].size)
         return &module->func_names[func];
     for (uint32_t i = 0; i < module->export_count; i++)
-        if (module->exports[i].kind == TW_EXTERN_FUNC && module->exports[i].index == func) return &module->exports[i].name;
+        if (module->exports[i].kind == TW_EXTERN_FUNC && module->exports[i].index == func)
+            return &module->exports[i].name;
     return NULL;
 }
 

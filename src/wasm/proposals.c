@@ -54,8 +54,8 @@ static tw_status refuse_type(tw_reader *at, const char *what, uint8_t code, tw_e
 {
     const char *proposal = find(type_ranges, sizeof type_ranges / sizeof *type_ranges, 0, code);
     if (proposal)
-        return TW_READ_FAIL(at, error, TW_UNSUPPORTED, "%s: type 0x%02x belongs to the proposal %s, which isn't supported",
-                            what, code, proposal);
+        return TW_READ_FAIL(at, error, TW_UNSUPPORTED,
+                            "%s: type 0x%02x belongs to the proposal %s, which isn't supported", what, code, proposal);
     return TW_READ_FAIL(at, error, TW_MALFORMED, "%s: 0x%02x isn't a type", what, code);
 }
 
@@ -82,8 +82,9 @@ tw_status tw_read_heap_type(tw_reader *reader, tw_type *out, tw_error *error)
         return TW_OK;
     }
     if (!(code & 0x40) || (code & 0x80))
-        return TW_READ_FAIL(&start, error, TW_UNSUPPORTED,
-                            "ref.null of a type index belongs to the proposal typed function references, which isn't supported");
+        return TW_READ_FAIL(
+            &start, error, TW_UNSUPPORTED,
+            "ref.null of a type index belongs to the proposal typed function references, which isn't supported");
     return refuse_type(&start, "heap type", code, error);
 }
 

@@ -73,8 +73,8 @@ bool tw_wasm_read_u32(const uint8_t **at, const uint8_t *end, uint32_t *out)
 tw_status tw_read_bytes(tw_reader *reader, const char *what, size_t size, tw_span *out, tw_error *error)
 {
     if (size > tw_reader_left(reader))
-        return TW_READ_FAIL(reader, error, TW_MALFORMED, "unexpected end in %s: %zu bytes declared, %zu left", what, size,
-                            tw_reader_left(reader));
+        return TW_READ_FAIL(reader, error, TW_MALFORMED, "unexpected end in %s: %zu bytes declared, %zu left", what,
+                            size, tw_reader_left(reader));
     *out = (tw_span){reader->at, size};
     reader->at += size;
     return TW_OK;
@@ -86,8 +86,9 @@ tw_status tw_read_count(tw_reader *reader, const char *what, size_t least, uint3
     tw_reader start = *reader;
     TW_TRY(tw_read_u32(reader, what, out, error));
     if (*out > tw_reader_left(reader) / least)
-        return TW_READ_FAIL(&start, error, TW_MALFORMED, "unexpected end: %u declared as %s, more than the %zu bytes left can hold",
-                            *out, what, tw_reader_left(reader));
+        return TW_READ_FAIL(&start, error, TW_MALFORMED,
+                            "unexpected end: %u declared as %s, more than the %zu bytes left can hold", *out, what,
+                            tw_reader_left(reader));
     if (*out > limit) return TW_READ_FAIL(&start, error, TW_LIMIT, "%s: %u is over the limit of %u", what, *out, limit);
     return TW_OK;
 }
@@ -97,7 +98,10 @@ static size_t utf8_sequence(const uint8_t *at, size_t left)
 {
     uint8_t lead = at[0];
     if (lead < 0x80) return 1;
-    size_t size = lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3 : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+    size_t size = lead >= 0xC2 && lead < 0xE0   ? 2
+                  : lead >= 0xE0 && lead < 0xF0 ? 3
+                  : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                : 0;
     if (size == 0 || size > left) return 0;
     for (size_t i = 1; i < size; i++)
         if ((at[i] & 0xC0) != 0x80) return 0;

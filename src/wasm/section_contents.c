@@ -51,7 +51,8 @@ static tw_status decode_export(tw_decoder *d, tw_export *out)
     }
     d->reader = start;
     if (kind == 4)
-        return TW_DECODE_FAIL(d, TW_UNSUPPORTED, "exporting a tag belongs to the proposal exception handling, which isn't supported");
+        return TW_DECODE_FAIL(d, TW_UNSUPPORTED,
+                              "exporting a tag belongs to the proposal exception handling, which isn't supported");
     if (kind > 4) return TW_DECODE_FAIL(d, TW_MALFORMED, "export kind 0x%02x", kind);
     return TW_DECODE_FAIL(d, TW_INVALID, "export of %s %u, which doesn't exist", spaces[kind], out->index);
 }
@@ -148,7 +149,8 @@ static tw_status decode_elem(tw_decoder *d, tw_elem *out)
     TW_TRY(decode_elem_place(d, out));
     TW_TRY(decode_elem_type(d, out));
     bool expressions = kind & ELEM_EXPRESSIONS;
-    TW_TRY(tw_read_count(&d->reader, "elements", expressions ? 3 : 1, d->limits->table_elements, &out->count, d->error));
+    TW_TRY(
+        tw_read_count(&d->reader, "elements", expressions ? 3 : 1, d->limits->table_elements, &out->count, d->error));
     const uint8_t *first = d->reader.at;
     tw_span ignored;
     if (!expressions) TW_TRY(decode_elem_funcs(d, out));
@@ -179,7 +181,8 @@ static tw_status decode_body(tw_decoder *d, uint32_t index)
     TW_TRY(tw_read_u32(&d->reader, "function body", &size, d->error));
     if (size > d->limits->function_bytes) {
         d->reader = start;
-        return TW_DECODE_FAIL(d, TW_LIMIT, "function body of %u bytes is over the limit of %u", size, d->limits->function_bytes);
+        return TW_DECODE_FAIL(d, TW_LIMIT, "function body of %u bytes is over the limit of %u", size,
+                              d->limits->function_bytes);
     }
     if (size == 0) return TW_DECODE_FAIL(d, TW_MALFORMED, "empty function body");
     func->body_offset = tw_reader_offset(&d->reader);
@@ -192,7 +195,8 @@ tw_status tw_decode_code(tw_decoder *d)
     uint32_t count;
     TW_TRY(tw_read_count(&d->reader, "function bodies", 2, UINT32_MAX, &count, d->error));
     if (count != m->func_count - m->imported_funcs)
-        return TW_DECODE_FAIL(d, TW_MALFORMED, "%u functions declared, but %u bodies", m->func_count - m->imported_funcs, count);
+        return TW_DECODE_FAIL(d, TW_MALFORMED, "%u functions declared, but %u bodies",
+                              m->func_count - m->imported_funcs, count);
     for (uint32_t i = 0; i < count; i++) {
         tw_status status = decode_body(d, m->imported_funcs + i);
         if (status == TW_OK) continue;

@@ -25,9 +25,12 @@ static tw_status decode_type(tw_decoder *d, tw_functype *out)
     }
     d->reader = start;
     if (form == 0x5D)
-        return TW_DECODE_FAIL(d, TW_UNSUPPORTED, "a continuation type belongs to the proposal stack switching, which isn't supported");
+        return TW_DECODE_FAIL(d, TW_UNSUPPORTED,
+                              "a continuation type belongs to the proposal stack switching, which isn't supported");
     if (form >= 0x4C && form <= 0x5F)
-        return TW_DECODE_FAIL(d, TW_UNSUPPORTED, "type form 0x%02x belongs to the proposal garbage collection (GC), which isn't supported", form);
+        return TW_DECODE_FAIL(d, TW_UNSUPPORTED,
+                              "type form 0x%02x belongs to the proposal garbage collection (GC), which isn't supported",
+                              form);
     return TW_DECODE_FAIL(d, TW_MALFORMED, "0x%02x isn't a function type", form);
 }
 
@@ -56,8 +59,9 @@ static tw_status decode_limits(tw_decoder *d, const char *what, tw_limits *out)
     if (flags > 15) return TW_DECODE_FAIL(d, TW_MALFORMED, "%s: limits flags 0x%02x", what, flags);
     if (proposal) {
         d->reader = start;
-        return TW_DECODE_FAIL(d, TW_UNSUPPORTED, "%s: limits flags 0x%02x belong to the proposal %s, which isn't supported",
-                              what, flags, proposal);
+        return TW_DECODE_FAIL(d, TW_UNSUPPORTED,
+                              "%s: limits flags 0x%02x belong to the proposal %s, which isn't supported", what, flags,
+                              proposal);
     }
     TW_TRY(tw_read_u32(&d->reader, what, &minimum, d->error));
     if (flags & 1) TW_TRY(tw_read_u32(&d->reader, what, &maximum, d->error));
@@ -73,7 +77,8 @@ tw_status tw_decode_table_type(tw_decoder *d, tw_table_type *out)
 {
     TW_TRY(tw_read_type(&d->reader, "table", &out->element, d->error));
     if (out->element != TW_FUNCREF)
-        return TW_DECODE_FAIL(d, TW_MALFORMED, "table of %s: only references can be in a table", tw_type_name(out->element));
+        return TW_DECODE_FAIL(d, TW_MALFORMED, "table of %s: only references can be in a table",
+                              tw_type_name(out->element));
     TW_TRY(decode_limits(d, "table", &out->limits));
     if (out->limits.minimum > d->limits->table_elements)
         return TW_DECODE_FAIL(d, TW_LIMIT, "table of %llu elements is over the limit of %u",
@@ -99,7 +104,9 @@ tw_status tw_decode_global_type(tw_decoder *d, tw_global_type *out)
     if (flags <= 1) return TW_OK;
     d->reader = start;
     if (flags <= 3)
-        return TW_DECODE_FAIL(d, TW_UNSUPPORTED, "a shared global belongs to the proposal shared everything (threads), which isn't supported");
+        return TW_DECODE_FAIL(
+            d, TW_UNSUPPORTED,
+            "a shared global belongs to the proposal shared everything (threads), which isn't supported");
     return TW_DECODE_FAIL(d, TW_MALFORMED, "global: mutability 0x%02x", flags);
 }
 
@@ -119,7 +126,8 @@ static tw_status check_memories(tw_decoder *d, uint64_t count)
 {
     if (count <= d->limits->memories) return TW_OK;
     if (d->limits->memories <= 1)
-        return TW_DECODE_FAIL(d, TW_UNSUPPORTED, "a second memory belongs to the proposal multi-memory, which isn't supported");
+        return TW_DECODE_FAIL(d, TW_UNSUPPORTED,
+                              "a second memory belongs to the proposal multi-memory, which isn't supported");
     return check_room(d, "memories", count, d->limits->memories);
 }
 
@@ -197,7 +205,8 @@ static tw_status decode_import(tw_decoder *d, uint32_t index)
     }
     d->reader = start;
     if (kind == 4)
-        return TW_DECODE_FAIL(d, TW_UNSUPPORTED, "importing a tag belongs to the proposal exception handling, which isn't supported");
+        return TW_DECODE_FAIL(d, TW_UNSUPPORTED,
+                              "importing a tag belongs to the proposal exception handling, which isn't supported");
     return TW_DECODE_FAIL(d, TW_MALFORMED, "import kind 0x%02x", kind);
 }
 
@@ -239,7 +248,9 @@ tw_status tw_decode_tables(tw_decoder *d)
     for (uint32_t i = 0; i < count; i++, m->table_count++) {
         GROW(d, m->tables, m->table_count, d->table_capacity);
         if (tw_reader_left(&d->reader) && *d->reader.at == 0x40)
-            return TW_DECODE_FAIL(d, TW_UNSUPPORTED, "a table with an initialiser belongs to the proposal typed function references, which isn't supported");
+            return TW_DECODE_FAIL(
+                d, TW_UNSUPPORTED,
+                "a table with an initialiser belongs to the proposal typed function references, which isn't supported");
         TW_TRY(tw_decode_table_type(d, &m->tables[m->table_count]));
     }
     return TW_OK;

@@ -14,7 +14,8 @@ static int replay_file(const char *path)
     fseek(file, 0, SEEK_END);
     long size = ftell(file);
     rewind(file);
-    uint8_t *data = size >= 0 ? malloc((size_t)size + 1) : NULL; /* its end is the block's, nearly: sanitizers see overruns */
+    uint8_t *data =
+        size >= 0 ? malloc((size_t)size + 1) : NULL; /* its end is the block's, nearly: sanitizers see overruns */
     size_t got = data ? fread(data, 1, (size_t)size, file) : 0;
     fclose(file);
     uint8_t *exact = realloc(data, got ? got : 1);

@@ -26,10 +26,15 @@ static void choose_region(choice *c, const tw_nest *nest)
 {
     tw_rewrite_region *r = &c->regions[c->region_count];
     uint32_t *live_ins = c->lists[c->region_count][0], *headers = c->lists[c->region_count][1];
-    *r = (tw_rewrite_region){.func = nest->func, .loop_offset = nest->loop_offset, .nested = nest->nested, .live_ins = live_ins, .headers = headers};
+    *r = (tw_rewrite_region){.func = nest->func,
+                             .loop_offset = nest->loop_offset,
+                             .nested = nest->nested,
+                             .live_ins = live_ins,
+                             .headers = headers};
     for (uint32_t i = 0; i < nest->local_count; i++) {
         if (nest->touched[i] & TW_NEST_WRITTEN && r->header_count < LOCALS) headers[r->header_count++] = i;
-        else if (nest->touched[i] == TW_NEST_READ && i % 2 && r->live_in_count < LOCALS) live_ins[r->live_in_count++] = i;
+        else if (nest->touched[i] == TW_NEST_READ && i % 2 && r->live_in_count < LOCALS)
+            live_ins[r->live_in_count++] = i;
     }
     c->region_count++;
 }
@@ -63,7 +68,8 @@ static void check_places(const tw_wasm *module, const tw_rewrite *rewrite, const
             require(tw_wasm_next(&reader, &instr, NULL) == TW_OK);
             if (!tw_offset_map_original(rewrite->map, func, instr.offset, &original, &offset)) continue;
             const tw_func *f = &module->funcs[original];
-            require(original < module->func_count && offset >= f->body_offset && offset < f->body_offset + f->body.size);
+            require(original < module->func_count && offset >= f->body_offset &&
+                    offset < f->body_offset + f->body.size);
         }
     }
 }

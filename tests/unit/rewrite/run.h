@@ -70,7 +70,8 @@ static inline bytes with_stubs(const tw_rewrite *rewrite, uint32_t func_count, s
     fprintf(out, "\n(func (param i32)");
     for (uint32_t i = 0; i < rewrite->site_count; i++)
         if (rewrite->sites[i].status == TW_OK)
-            fprintf(out, " local.get 0 i32.const %u i32.eq if i32.const 1 global.set %u end", i, rewrite->sites[i].installed);
+            fprintf(out, " local.get 0 i32.const %u i32.eq if i32.const 1 global.set %u end", i,
+                    rewrite->sites[i].installed);
     fprintf(out, ")\n");
     uint32_t next = func_count + 1;
     fprintf(out, "(elem (table %u) (i32.const 0) func %u)\n", rewrite->stub_table, func_count);
@@ -96,7 +97,8 @@ static inline bytes with_stubs(const tw_rewrite *rewrite, uint32_t func_count, s
 static inline void echo_stub(FILE *out, const tw_rewrite_site *site, uint32_t number)
 {
     fprintf(out, "i64.const %u global.set %u i32.const 0", number % 3 + 1, site->countdown);
-    for (uint32_t i = site->param_count + 1 - site->result_count; i < site->param_count; i++) fprintf(out, " local.get %u", i);
+    for (uint32_t i = site->param_count + 1 - site->result_count; i < site->param_count; i++)
+        fprintf(out, " local.get %u", i);
 }
 
 static inline uint32_t rewritten_funcs(const tw_rewrite *rewrite)

@@ -26,8 +26,10 @@ static uint32_t probes_of(const char *text, tw_rewrite *counts)
 static uint32_t loops_probed(const char *body)
 {
     char text[4000];
-    snprintf(text, sizeof text, "(module (memory 1) (global $g (mut i32) (i32.const 0)) (func $f (param $n i32) (param $s i32)"
-             " (local $i i32) (local $j i32) (local $k i32) (local $t i32) (local $x i64)\n%s))", body);
+    snprintf(text, sizeof text,
+             "(module (memory 1) (global $g (mut i32) (i32.const 0)) (func $f (param $n i32) (param $s i32)"
+             " (local $i i32) (local $j i32) (local $k i32) (local $t i32) (local $x i64)\n%s))",
+             body);
     return probes_of(text, NULL);
 }
 
@@ -37,7 +39,8 @@ static uint32_t loops_probed(const char *body)
 static void loops_that_may_never_touch_memory_get_one(void **state)
 {
     (void)state;
-    static const struct { const char *body; uint32_t probes; } cases[] = {
+    static const struct { const char *body; uint32_t probes;
+    } cases[] = {
         {"(loop (br 0))", 1},
         {"(loop " STEP("$i", "1") WHILE ")", 1},
         /* a load before the loop at the same address */
@@ -46,9 +49,13 @@ static void loops_that_may_never_touch_memory_get_one(void **state)
         {"(loop (br_if 0 (i32.eqz (i32.load (i32.const 64)))))", 1},
         {"(loop (br_if 0 (i32.eqz (i32.load (local.get $n)))))", 1},
         /* nested headers that load one address */
-        {"(loop (drop (i32.load (local.get $n))) (loop (drop (i32.load (local.get $n)))" STEP("$i", "1") WHILE ") (br_if 0 (local.get $j)))", 2},
+        {"(loop (drop (i32.load (local.get $n))) (loop (drop (i32.load (local.get $n)))" STEP("$i", "1") WHILE
+         ") (br_if 0 (local.get $j)))",
+         2},
         /* two loops in a row */
-        {"(loop (drop (i32.load (local.get $n)))" STEP("$i", "1") WHILE ") (loop (drop (i32.load (local.get $n)))" STEP("$i", "1") WHILE ")", 2},
+        {"(loop (drop (i32.load (local.get $n)))" STEP("$i", "1") WHILE
+         ") (loop (drop (i32.load (local.get $n)))" STEP("$i", "1") WHILE ")",
+         2},
         /* store, then load */
         {"(loop (i32.store (i32.const 8) (local.get $i)) (drop (i32.load (i32.const 8)))" STEP("$i", "1") WHILE ")", 1},
         /* a load only in an arm */
@@ -57,28 +64,44 @@ static void loops_that_may_never_touch_memory_get_one(void **state)
         /* back before the access */
         {"(loop " STEP("$i", "4") "(br_if 0 (local.get $s)) (drop (i32.load (local.get $i)))" WHILE ")", 1},
         /* an outer loop whose inner one may not run */
-        {"(loop (block (br_if 0 (local.get $s)) (loop (drop (i32.load (local.get $i)))" STEP("$i", "4") WHILE "))"
-         STEP("$j", "1") "(br_if 0 (local.get $j)))", 1},
+        {"(loop (block (br_if 0 (local.get $s)) (loop (drop (i32.load (local.get $i)))" STEP("$i", "4") WHILE
+         "))" STEP("$j", "1") "(br_if 0 (local.get $j)))",
+         1},
         /* the address doesn't really vary */
         {"(loop (local.set $i (local.get $i)) (drop (i32.load (local.get $i))) (br_if 0 (local.get $s)))", 1},
-        {"(loop (local.set $i (i32.add (local.get $i) (i32.const 0))) (drop (i32.load (local.get $i))) (br_if 0 (local.get $s)))", 1},
+        {"(loop (local.set $i (i32.add (local.get $i) (i32.const 0))) (drop (i32.load (local.get $i))) (br_if 0 (local.get $s)))",
+         1},
         {"(loop (drop (i32.load (i32.sub (local.get $i) (local.get $i))))" STEP("$i", "4") WHILE ")", 1},
         {"(loop (drop (i32.load (i32.mul (local.get $i) (i32.const 0))))" STEP("$i", "4") WHILE ")", 1},
         {"(loop (drop (i32.load (i32.and (local.get $i) (i32.const 0))))" STEP("$i", "4") WHILE ")", 1},
-        {"(loop (drop (i32.load (i32.shl (i32.shl (local.get $i) (i32.const 16)) (i32.const 16))))" STEP("$i", "4") WHILE ")", 1},
-        {"(loop (drop (i32.load (i32.and (i32.shl (local.get $i) (i32.const 4)) (i32.const 15))))" STEP("$i", "4") WHILE ")", 1},
-        {"(loop " STEP("$i", "4") "(block)" STEP("$i", "-4") "(drop (i32.load (local.get $i))) (br_if 0 (local.get $s)))", 1},
+        {"(loop (drop (i32.load (i32.shl (i32.shl (local.get $i) (i32.const 16)) (i32.const 16))))" STEP("$i", "4")
+             WHILE ")",
+         1},
+        {"(loop (drop (i32.load (i32.and (i32.shl (local.get $i) (i32.const 4)) (i32.const 15))))" STEP("$i", "4") WHILE
+         ")",
+         1},
+        {"(loop " STEP("$i", "4") "(block)" STEP("$i",
+                                                 "-4") "(drop (i32.load (local.get $i))) (br_if 0 (local.get $s)))",
+         1},
         {"(loop " STEP("$i", "0x40000000") "(drop (i32.load (local.get $i))) (br_if 0 (local.get $s)))", 1},
-        {"(loop (if (local.get $s) (then (local.set $i (i32.const 7))))" STEP("$i", "4") "(drop (i32.load (local.get $i))) (br_if 0 (local.get $n)))", 1},
+        {"(loop (if (local.get $s) (then (local.set $i (i32.const 7))))" STEP(
+             "$i", "4") "(drop (i32.load (local.get $i))) (br_if 0 (local.get $n)))",
+         1},
         /* added, then put back */
-        {"(loop (local.set $t (local.get $i))" STEP("$i", "4") "(local.set $i (local.get $t)) (drop (i32.load (local.get $i))) (br_if 0 (local.get $s)))", 1},
-        {"(loop (local.get $i) (block " STEP("$i", "4") ") (local.set $i) (drop (i32.load (local.get $i))) (br_if 0 (local.get $s)))", 1},
+        {"(loop (local.set $t (local.get $i))" STEP(
+             "$i", "4") "(local.set $i (local.get $t)) (drop (i32.load (local.get $i))) (br_if 0 (local.get $s)))",
+         1},
+        {"(loop (local.get $i) (block " STEP(
+             "$i", "4") ") (local.set $i) (drop (i32.load (local.get $i))) (br_if 0 (local.get $s)))",
+         1},
         /* the addition is only on the way out */
-        {"(block (loop (drop (i32.load (local.get $i))) (if (local.get $s) (then " STEP("$i", "4") " (br 2))) (br 0)))", 1},
+        {"(block (loop (drop (i32.load (local.get $i))) (if (local.get $s) (then " STEP("$i", "4") " (br 2))) (br 0)))",
+         1},
         /* a memory.fill isn't an access that stops */
         {"(loop (memory.fill (local.get $i) (i32.const 0) (i32.const 4))" STEP("$i", "4") WHILE ")", 1},
         /* a parameter that is written is no step */
-        {"(loop (local.set $s (i32.const 0)) (drop (i32.load (local.get $i))) (local.set $i (i32.add (local.get $i) (local.get $s))) (br_if 0 (local.get $n)))", 1},
+        {"(loop (local.set $s (i32.const 0)) (drop (i32.load (local.get $i))) (local.set $i (i32.add (local.get $i) (local.get $s))) (br_if 0 (local.get $n)))",
+         1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint32_t got = loops_probed(cases[i].body);
@@ -92,9 +115,10 @@ static void loops_that_walk_through_memory_get_none(void **state)
     static const char *const cases[] = {
         "(loop (drop (i32.load (local.get $i)))" STEP("$i", "4") WHILE ")",
         "(loop (i32.store (i32.shl (local.get $i) (i32.const 2)) (i32.const 1))" STEP("$i", "1") WHILE ")",
-        "(loop (drop (f64.load offset=8 (i32.add (local.get $s) (i32.mul (local.get $i) (i32.const 24)))))" STEP("$i", "1") WHILE ")",
-        "(loop (i32.store (i32.add (local.get $s) (i32.shl (local.get $i) (i32.const 2))) (i32.load (i32.add (local.get $n) (local.get $j))))"
-        STEP("$j", "4") STEP("$i", "1") WHILE ")",
+        "(loop (drop (f64.load offset=8 (i32.add (local.get $s) (i32.mul (local.get $i) (i32.const 24)))))" STEP(
+            "$i", "1") WHILE ")",
+        "(loop (i32.store (i32.add (local.get $s) (i32.shl (local.get $i) (i32.const 2))) (i32.load (i32.add (local.get $n) (local.get $j))))" STEP(
+            "$j", "4") STEP("$i", "1") WHILE ")",
         /* counted by a tee, as strlen is */
         "(loop (local.set $i (i32.add (local.tee $t (local.get $i)) (i32.const 1))) (br_if 0 (i32.load8_u (local.get $t))))",
         "(loop (br_if 0 (i32.load8_u (local.tee $i (i32.add (local.get $i) (i32.const 1))))))",
@@ -107,13 +131,16 @@ static void loops_that_walk_through_memory_get_none(void **state)
         "(loop (drop (i32.load (local.get $i))) (local.set $i (i32.add (local.get $s) (local.get $i))) (br_if 0 (local.get $n)))",
         /* in a block inside the loop */
         "(loop (block (drop (i32.load (local.get $i)))" STEP("$i", "4") "(br_if 0 (local.get $s)) (br 1)))",
-        "(block (loop (br_if 1 (i32.ge_u (local.get $i) (local.get $n))) (i32.store8 (local.get $i) (i32.const 0))" STEP("$i", "1") "(br 0)))",
+        "(block (loop (br_if 1 (i32.ge_u (local.get $i) (local.get $n))) (i32.store8 (local.get $i) (i32.const 0))" STEP(
+            "$i", "1") "(br 0)))",
         /* a continue after the addition, and one after the access */
         "(loop (drop (i32.load (local.get $i)))" STEP("$i", "4") "(br_if 0 (local.get $s)) " WHILE ")",
         /* both arms */
-        "(loop (if (local.get $s) (then (drop (i32.load (local.get $i)))) (else (i32.store (local.get $i) (i32.const 0))))" STEP("$i", "4") WHILE ")",
+        "(loop (if (local.get $s) (then (drop (i32.load (local.get $i)))) (else (i32.store (local.get $i) (i32.const 0))))" STEP(
+            "$i", "4") WHILE ")",
         /* the inner loop runs at least once and walks */
-        "(loop (local.set $i (i32.const 0)) (loop (drop (i32.load (local.get $i)))" STEP("$i", "4") WHILE ")" STEP("$j", "1") "(br_if 0 (local.get $j)))",
+        "(loop (local.set $i (i32.const 0)) (loop (drop (i32.load (local.get $i)))" STEP("$i", "4") WHILE
+        ")" STEP("$j", "1") "(br_if 0 (local.get $j)))",
         /* no way back */
         "(loop (drop (local.get $i)))",
         "(i32.store (i32.and (local.get $n) (i32.const 63)) (i32.const 0))",
@@ -127,26 +154,37 @@ static void loops_that_walk_through_memory_get_none(void **state)
 static void functions_in_cycles_that_call_before_they_touch_get_one(void **state)
 {
     (void)state;
-    static const struct { const char *text; uint32_t probes; } cases[] = {
+    static const struct { const char *text; uint32_t probes;
+    } cases[] = {
         {"(module (memory 1) (func $fib (param i32) (result i32) (if (result i32) (i32.lt_s (local.get 0) (i32.const 2)) (then (local.get 0))"
-         " (else (i32.add (call $fib (i32.sub (local.get 0) (i32.const 1))) (call $fib (i32.sub (local.get 0) (i32.const 2))))))))", 1},
+         " (else (i32.add (call $fib (i32.sub (local.get 0) (i32.const 1))) (call $fib (i32.sub (local.get 0) (i32.const 2))))))))",
+         1},
         {"(module (memory 1) (func $f (return_call $g)) (func $g (return_call $f)) (func $h (call $f)))", 2},
         {"(module (memory 1) (func $f (return_call $f)))", 1},
         {"(module (memory 1) (func $f (call $g)) (func $g (call $h)) (func $h))", 0},
-        {"(module (memory 1) (func $f (param i32) (i32.store (local.get 0) (i32.const 1)) (call $f (local.get 0))))", 0},
-        {"(module (memory 1) (func $f (param i32) (if (local.get 0) (then (i32.store (local.get 0) (i32.const 1)))) (call $f (local.get 0))))", 1},
-        {"(module (memory 1) (table 2 funcref) (elem (i32.const 0) $f) (type $t (func)) (func $f (call_indirect (type $t) (i32.const 0))) (func $g))", 1},
-        {"(module (memory 1) (table 2 funcref) (elem (i32.const 0) $g) (type $t (func)) (func $f (call_indirect (type $t) (i32.const 0))) (func $g))", 0},
-        {"(module (memory 1) (table 2 funcref) (elem (i32.const 0) $f $g) (func $f (call_indirect (param i32) (i32.const 0) (i32.const 0))) (func $g (param i32) (call $f)))", 2},
+        {"(module (memory 1) (func $f (param i32) (i32.store (local.get 0) (i32.const 1)) (call $f (local.get 0))))",
+         0},
+        {"(module (memory 1) (func $f (param i32) (if (local.get 0) (then (i32.store (local.get 0) (i32.const 1)))) (call $f (local.get 0))))",
+         1},
+        {"(module (memory 1) (table 2 funcref) (elem (i32.const 0) $f) (type $t (func)) (func $f (call_indirect (type $t) (i32.const 0))) (func $g))",
+         1},
+        {"(module (memory 1) (table 2 funcref) (elem (i32.const 0) $g) (type $t (func)) (func $f (call_indirect (type $t) (i32.const 0))) (func $g))",
+         0},
+        {"(module (memory 1) (table 2 funcref) (elem (i32.const 0) $f $g) (func $f (call_indirect (param i32) (i32.const 0) (i32.const 0))) (func $g (param i32) (call $f)))",
+         2},
         {"(module (memory 1) (table 2 funcref) (func (export \"f\") (call_indirect (i32.const 0))))", 1},
-        {"(module (memory 1) (table 2 funcref) (elem declare func $f) (func $f (table.set 0 (i32.const 0) (ref.func $f)) (return_call_indirect (i32.const 0))))", 1},
-        {"(module (memory 1) (table 2 funcref) (global funcref (ref.func $f)) (func $f (call_indirect (i32.const 0))))", 1},
-        {"(module (memory 1) (table 2 funcref) (elem funcref (ref.func $f)) (func $f (call_indirect (i32.const 0))))", 1},
+        {"(module (memory 1) (table 2 funcref) (elem declare func $f) (func $f (table.set 0 (i32.const 0) (ref.func $f)) (return_call_indirect (i32.const 0))))",
+         1},
+        {"(module (memory 1) (table 2 funcref) (global funcref (ref.func $f)) (func $f (call_indirect (i32.const 0))))",
+         1},
+        {"(module (memory 1) (table 2 funcref) (elem funcref (ref.func $f)) (func $f (call_indirect (i32.const 0))))",
+         1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tw_rewrite counts;
         probes_of(cases[i].text, &counts);
-        if (counts.probed_functions != cases[i].probes) fail_msg("%u probes, not %u: %s", counts.probed_functions, cases[i].probes, cases[i].text);
+        if (counts.probed_functions != cases[i].probes)
+            fail_msg("%u probes, not %u: %s", counts.probed_functions, cases[i].probes, cases[i].text);
     }
 }
 
@@ -212,7 +250,9 @@ static void compiled_inner_loops_need_none(void **state)
     write_whole(c, source, strlen(source));
     static const char *const flags[] = {"-O1", "-O2", "-O3", "-Os", "-O2 -msimd128"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        snprintf(command, sizeof command, "clang-19 --target=wasm32 %s -ffreestanding -nostdlib -Wl,--no-entry -Wl,--export-all %s -o %s", flags[i], c, wasm);
+        snprintf(command, sizeof command,
+                 "clang-19 --target=wasm32 %s -ffreestanding -nostdlib -Wl,--no-entry -Wl,--export-all %s -o %s",
+                 flags[i], c, wasm);
         assert_int_equal(system(command), 0);
         bytes b = read_whole(wasm);
         tw_wasm module;

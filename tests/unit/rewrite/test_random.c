@@ -24,9 +24,19 @@ static void expression(FILE *f, int depth)
         return;
     }
     switch (pick(6)) {
-    case 0: fprintf(f, "(i32.load offset=%u (i32.and (i32.const 252) ", pick(3) * 4); expression(f, depth - 1); fprintf(f, "))"); return;
+    case 0:
+        fprintf(f, "(i32.load offset=%u (i32.and (i32.const 252) ", pick(3) * 4);
+        expression(f, depth - 1);
+        fprintf(f, "))");
+        return;
     case 1: fprintf(f, "(i32.wrap_i64 (local.get 6))"); return;
-    case 2: fprintf(f, "(select "); expression(f, depth - 1); expression(f, depth - 1); expression(f, depth - 1); fprintf(f, ")"); return;
+    case 2:
+        fprintf(f, "(select ");
+        expression(f, depth - 1);
+        expression(f, depth - 1);
+        expression(f, depth - 1);
+        fprintf(f, ")");
+        return;
     default:
         fprintf(f, "(i32.%s ", ops[pick(8)]);
         expression(f, depth - 1);
@@ -42,7 +52,8 @@ static void branch_somewhere(FILE *f, int labels)
     switch (pick(5)) {
     case 0: fprintf(f, "(br %u)", pick((uint32_t)labels)); break;
     case 1:
-        fprintf(f, "(br_table %u %u %u %u ", pick((uint32_t)labels), pick((uint32_t)labels), pick((uint32_t)labels), pick((uint32_t)labels));
+        fprintf(f, "(br_table %u %u %u %u ", pick((uint32_t)labels), pick((uint32_t)labels), pick((uint32_t)labels),
+                pick((uint32_t)labels));
         expression(f, 1);
         fprintf(f, ")");
         break;
@@ -56,7 +67,8 @@ static void branch_somewhere(FILE *f, int labels)
 
 static void loop(FILE *f, int depth, int labels)
 {
-    fprintf(f, "(loop (if (i32.lt_s (local.tee 0 (i32.sub (local.get 0) (i32.const 1))) (i32.const 0)) (then return))\n");
+    fprintf(f,
+            "(loop (if (i32.lt_s (local.tee 0 (i32.sub (local.get 0) (i32.const 1))) (i32.const 0)) (then return))\n");
     statements(f, depth - 1, labels + 1);
     if (pick(4)) {
         fprintf(f, "(br_if 0 ");
@@ -72,17 +84,48 @@ static void statement(FILE *f, int depth, int labels)
 {
     switch (pick(depth > 0 ? 12 : 6)) {
     case 0: case 1: fprintf(f, "(local.set %u ", 1 + pick(LOCALS_I32)); expression(f, 3); fprintf(f, ")\n"); break;
-    case 2: fprintf(f, "(i32.store (i32.and (i32.const 252) "); expression(f, 2); fprintf(f, ") "); expression(f, 2); fprintf(f, ")\n"); break;
-    case 3: fprintf(f, "(local.set 6 (i64.add (local.get 6) (i64.extend_i32_s "); expression(f, 2); fprintf(f, ")))\n"); break;
-    case 4: fprintf(f, "(local.set 7 (f64.add (local.get 7) (f64.convert_i32_s "); expression(f, 2); fprintf(f, ")))\n"); break;
-    case 5: fprintf(f, pick(3) ? "(global.set $g (i32.add (global.get $g) (i32x4.extract_lane 1 (local.get 8))))\n" : "(f64.store (i32.const 264) (local.get 7))\n"); break;
-    case 6: fprintf(f, "(block\n"); statements(f, depth - 1, labels + 1); branch_somewhere(f, labels + 1); fprintf(f, ")\n"); break;
+    case 2:
+        fprintf(f, "(i32.store (i32.and (i32.const 252) ");
+        expression(f, 2);
+        fprintf(f, ") ");
+        expression(f, 2);
+        fprintf(f, ")\n");
+        break;
+    case 3:
+        fprintf(f, "(local.set 6 (i64.add (local.get 6) (i64.extend_i32_s ");
+        expression(f, 2);
+        fprintf(f, ")))\n");
+        break;
+    case 4:
+        fprintf(f, "(local.set 7 (f64.add (local.get 7) (f64.convert_i32_s ");
+        expression(f, 2);
+        fprintf(f, ")))\n");
+        break;
+    case 5:
+        fprintf(f, pick(3) ? "(global.set $g (i32.add (global.get $g) (i32x4.extract_lane 1 (local.get 8))))\n"
+                           : "(f64.store (i32.const 264) (local.get 7))\n");
+        break;
+    case 6:
+        fprintf(f, "(block\n");
+        statements(f, depth - 1, labels + 1);
+        branch_somewhere(f, labels + 1);
+        fprintf(f, ")\n");
+        break;
     case 7:
-        fprintf(f, "(if "); expression(f, 2); fprintf(f, " (then\n"); statements(f, depth - 1, labels + 1); fprintf(f, ")");
+        fprintf(f, "(if ");
+        expression(f, 2);
+        fprintf(f, " (then\n");
+        statements(f, depth - 1, labels + 1);
+        fprintf(f, ")");
         if (pick(2)) { fprintf(f, "(else\n"); statements(f, depth - 1, labels + 1); fprintf(f, ")"); }
         fprintf(f, ")\n");
         break;
-    case 8: fprintf(f, "(local.set %u (block (result i32) ", 1 + pick(LOCALS_I32)); statements(f, depth - 1, 0); expression(f, 2); fprintf(f, "))\n"); break;
+    case 8:
+        fprintf(f, "(local.set %u (block (result i32) ", 1 + pick(LOCALS_I32));
+        statements(f, depth - 1, 0);
+        expression(f, 2);
+        fprintf(f, "))\n");
+        break;
     case 9: if (pick(6) == 0) fprintf(f, "(call $helper)\n"); break;
     default: loop(f, depth, labels);
     }
@@ -103,8 +146,10 @@ static char *program(void)
     char *text;
     size_t size;
     FILE *f = open_memstream(&text, &size);
-    fprintf(f, "(module (memory 1) (global $g (mut i32) (i32.const 5)) (data (i32.const 3) \"the quick brown fox jumps over\")\n"
-               "(func $helper (global.set $g (i32.mul (global.get $g) (i32.const 3))))\n");
+    fprintf(
+        f,
+        "(module (memory 1) (global $g (mut i32) (i32.const 5)) (data (i32.const 3) \"the quick brown fox jumps over\")\n"
+        "(func $helper (global.set $g (i32.mul (global.get $g) (i32.const 3))))\n");
     for (int i = 0; i < FUNCS; i++) {
         fprintf(f, "(func $f%d (local i32 i32 i32 i32 i32 i32 i64 f64 v128) (local.set 0 (i32.const 60))"
                    "(local.set 8 (v128.const i32x4 1 7 3 4))\n", i);
@@ -138,7 +183,11 @@ static void choose(const tw_wasm *module, choice *c, tw_arena *arena)
             if (pick(4) == 0 || tw_wasm_nest(module, func, offsets[i], arena, &nest, NULL) != TW_OK) continue;
             tw_rewrite_region *r = &c->regions[c->count];
             uint32_t *live_ins = c->lists[c->count][0], *headers = c->lists[c->count][1];
-            *r = (tw_rewrite_region){.func = func, .loop_offset = offsets[i], .nested = nest.nested || pick(2), .live_ins = live_ins, .headers = headers};
+            *r = (tw_rewrite_region){.func = func,
+                                     .loop_offset = offsets[i],
+                                     .nested = nest.nested || pick(2),
+                                     .live_ins = live_ins,
+                                     .headers = headers};
             for (uint32_t local = 0; local < nest.local_count; local++) {
                 bool written = nest.touched[local] & TW_NEST_WRITTEN, crosses = nest.local_types[local] != TW_V128;
                 if (written && crosses && pick(2)) headers[r->header_count++] = local; /* the rest only L passes */
@@ -173,7 +222,8 @@ static void one_program(totals *t, bool stoppable)
     }
     if (rewrite->bytes) {
         assert_valid(REWRITTEN, rewrite->bytes, rewrite->size);
-        bytes linked = rewrite->stub_table == UINT32_MAX ? (bytes){NULL, 0} : with_stubs(rewrite, rewritten_funcs(rewrite), echo_stub);
+        bytes linked = rewrite->stub_table == UINT32_MAX ? (bytes){NULL, 0}
+                                                         : with_stubs(rewrite, rewritten_funcs(rewrite), echo_stub);
         bytes expected = run_exports(original.data, original.size);
         bytes got = linked.data ? run_exports(linked.data, linked.size) : run_exports(rewrite->bytes, rewrite->size);
         if (strcmp((char *)expected.data, (char *)got.data) != 0) {

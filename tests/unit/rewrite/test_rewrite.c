@@ -57,8 +57,12 @@ static const uint32_t sum_live_ins[] = {0}, sum_headers[] = {1, 2};
 
 static tw_rewrite_region sum_region(const fixture *f)
 {
-    return (tw_rewrite_region){.func = 0, .loop_offset = nth_loop(f, 0, 0), .live_ins = sum_live_ins, .live_in_count = 1,
-                               .headers = sum_headers, .header_count = 2};
+    return (tw_rewrite_region){.func = 0,
+                               .loop_offset = nth_loop(f, 0, 0),
+                               .live_ins = sum_live_ins,
+                               .live_in_count = 1,
+                               .headers = sum_headers,
+                               .header_count = 2};
 }
 
 /* The loop's end state: left through exit 1 (falling through), i = 5, sum = 70. */
@@ -113,13 +117,15 @@ static void the_site_describes_the_stub(void **state)
     tw_wasm again;
     tw_error error;
     assert_int_equal(tw_wasm_decode((tw_span){f.rewrite->bytes, f.rewrite->size}, NULL, &again, &error), TW_OK);
-    static const struct { const char *name; size_t offset; } names[] = {
-        {"tw:countdown:0", offsetof(tw_rewrite_site, countdown)}, {"tw:installed:0", offsetof(tw_rewrite_site, installed)},
-        {"tw:guard:0", offsetof(tw_rewrite_site, guard)}};
+    static const struct { const char *name; size_t offset;
+    } names[] = {{"tw:countdown:0", offsetof(tw_rewrite_site, countdown)},
+                 {"tw:installed:0", offsetof(tw_rewrite_site, installed)},
+                 {"tw:guard:0", offsetof(tw_rewrite_site, guard)}};
     for (size_t n = 0; n < 3; n++) {
         uint32_t found = UINT32_MAX;
         for (uint32_t i = 0; i < again.export_count; i++)
-            if (again.exports[i].name.size == strlen(names[n].name) && !memcmp(again.exports[i].name.data, names[n].name, strlen(names[n].name)))
+            if (again.exports[i].name.size == strlen(names[n].name) &&
+                !memcmp(again.exports[i].name.data, names[n].name, strlen(names[n].name)))
                 found = again.exports[i].index;
         assert_int_equal(found, *(const uint32_t *)((const char *)site + names[n].offset));
     }
@@ -202,22 +208,28 @@ static void what_can_not_be_outlined_is_refused_with_a_reason(void **state)
     static const refusal cases[] = {
         {"(module (func (result i32) (loop (result i32) i32.const 1)))", "takes or gives values", 0, NONE, NONE},
         {"(module (func (param i32) (local.get 0) (loop (param i32) drop)))", "takes or gives values", 0, NONE, NONE},
-        {"(module (func (param i32) (result i32) (block (result i32) (loop i32.const 1 local.get 0 br_if 1 br 0) unreachable)))", "carries values", 0, NONE, NONE},
-        {"(module (func (param i32) (result i32) (loop (if (local.get 0) (then (return (i32.const 1)))) (br_if 0 (local.get 0))) i32.const 0))", "carries values", 0, NONE, NONE},
+        {"(module (func (param i32) (result i32) (block (result i32) (loop i32.const 1 local.get 0 br_if 1 br 0) unreachable)))",
+         "carries values", 0, NONE, NONE},
+        {"(module (func (param i32) (result i32) (loop (if (local.get 0) (then (return (i32.const 1)))) (br_if 0 (local.get 0))) i32.const 0))",
+         "carries values", 0, NONE, NONE},
         {"(module (func (param i32) (loop (call 0 (local.get 0)) (br_if 0 (local.get 0)))))", "a call", 0, NONE, NONE},
         {"(module (memory 1) (func (loop (br_if 0 (memory.grow (i32.const 1))))))", "memory.grow", 0, NONE, NONE},
         {"(module (table 1 funcref) (func (loop (br_if 0 (table.size 0)))))", "table", 0, NONE, NONE},
         {"(module (func (loop (br 0))))", "no exit", 0, NONE, NONE},
         {"(module (func (param v128) (loop (br_if 0 (v128.any_true (local.get 0))))))", "v128", 0, 0, NONE},
-        {"(module (func (param v128) (loop (local.set 0 (local.get 0)) (br_if 0 (v128.any_true (local.get 0))))))", "v128", 0, NONE, 0},
+        {"(module (func (param v128) (loop (local.set 0 (local.get 0)) (br_if 0 (v128.any_true (local.get 0))))))",
+         "v128", 0, NONE, 0},
         {"(module (func (param i32) (loop (local.set 0 (i32.const 0)))))", "writes", 0, 0, NONE},
         {"(module (func (param i32) (loop (local.set 0 (i32.const 0)))))", "isn't a local", 0, NONE, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture f;
         load(&f, cases[i].text);
-        tw_rewrite_region region = {.func = 0, .loop_offset = nth_loop(&f, 0, cases[i].loop), .live_ins = &cases[i].live_in,
-                                    .live_in_count = cases[i].live_in != NONE, .headers = &cases[i].header,
+        tw_rewrite_region region = {.func = 0,
+                                    .loop_offset = nth_loop(&f, 0, cases[i].loop),
+                                    .live_ins = &cases[i].live_in,
+                                    .live_in_count = cases[i].live_in != NONE,
+                                    .headers = &cases[i].header,
                                     .header_count = cases[i].header != NONE};
         apply(&f, &(tw_rewrite_options){.regions = &region, .region_count = 1});
         const tw_rewrite_site *site = &f.rewrite->sites[0];
@@ -233,7 +245,8 @@ static void regions_that_overlap_keep_the_outer_one(void **state)
     (void)state;
     fixture f;
     load(&f, "(module (func (param i32) (loop (loop (br_if 0 (local.get 0))) (br_if 0 (local.get 0)))))");
-    tw_rewrite_region regions[] = {{.func = 0, .loop_offset = nth_loop(&f, 0, 1)}, {.func = 0, .loop_offset = nth_loop(&f, 0, 0), .nested = true}};
+    tw_rewrite_region regions[] = {{.func = 0, .loop_offset = nth_loop(&f, 0, 1)},
+                                   {.func = 0, .loop_offset = nth_loop(&f, 0, 0), .nested = true}};
     apply(&f, &(tw_rewrite_options){.regions = regions, .region_count = 2});
     assert_int_equal(f.rewrite->sites[0].status, TW_REFUSED);
     assert_int_equal(f.rewrite->sites[1].status, TW_OK);
@@ -277,8 +290,10 @@ static void values_that_the_bytecode_reads_come_through(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[1000];
         fixture f;
-        snprintf(text, sizeof text, "(module (memory 1) (func $f (param i32) (result i32) (local i32 i32 i32) %s (local.get 1))"
-                                    " (func (export \"run\") (result i32) (call $f (i32.const 3))))", cases[i]);
+        snprintf(text, sizeof text,
+                 "(module (memory 1) (func $f (param i32) (result i32) (local i32 i32 i32) %s (local.get 1))"
+                 " (func (export \"run\") (result i32) (call $f (i32.const 3))))",
+                 cases[i]);
         load(&f, text);
         tw_rewrite_region region = {.func = 0, .loop_offset = nth_loop(&f, 0, i == 3)};
         apply(&f, &(tw_rewrite_options){.regions = &region, .region_count = 1});

@@ -92,7 +92,8 @@ static void proposals_that_are_off_are_refused_by_name(void **state)
         {"--enable-multi-memory", "(module (memory 1) (memory 1))", "multi-memory"},
         {"--enable-multi-memory", "(module (import \"a\" \"b\" (memory 1)) (memory 1))", "multi-memory"},
         {"--enable-threads", "(module (memory 1 1 shared))", "shared memory and atomics"},
-        {"--enable-threads", "(module (memory 1) (func (drop (i32.atomic.load (i32.const 0)))))", "shared memory and atomics"},
+        {"--enable-threads", "(module (memory 1) (func (drop (i32.atomic.load (i32.const 0)))))",
+         "shared memory and atomics"},
         {"--enable-exceptions", "(module (tag))", "exception handling"},
         {"--enable-exceptions", "(module (import \"a\" \"b\" (tag)))", "exception handling"},
         {"--enable-exceptions", "(module (func try end))", "exception handling"},
@@ -115,7 +116,9 @@ static void proposals_that_are_off_are_refused_by_name(void **state)
 /* A module of one function without type, whose body is the given bytes. */
 static bytes module_of_body(const uint8_t *body, uint8_t size)
 {
-    uint8_t head[] = {0, 'a', 's', 'm', 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 3, 2, 1, 0, 10, (uint8_t)(size + 4), 1, (uint8_t)(size + 2), 0};
+    uint8_t head[] = {
+        0, 'a', 's', 'm', 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 3, 2, 1, 0, 10, (uint8_t)(size + 4), 1, (uint8_t)(size + 2),
+        0};
     bytes b = {malloc(sizeof head + size + 1u), sizeof head + size + 1u};
     memcpy(b.data, head, sizeof head);
     memcpy(b.data + sizeof head, body, size);
@@ -251,9 +254,12 @@ static void limits_hold(void **state)
         {"(module (func) (func) (func))", offsetof(tw_wasm_limits, functions), 3, "functions"},
         {"(module (import \"\" \"\" (func)) (func) (func))", offsetof(tw_wasm_limits, functions), 3, "functions"},
         {"(module (type (func)) (type (func (param i32))))", offsetof(tw_wasm_limits, types), 2, "types"},
-        {"(module (import \"\" \"\" (func)) (import \"\" \"\" (func)))", offsetof(tw_wasm_limits, imports), 2, "imports"},
-        {"(module (memory 1) (export \"a\" (memory 0)) (export \"b\" (memory 0)))", offsetof(tw_wasm_limits, exports), 2, "exports"},
-        {"(module (global i32 (i32.const 0)) (global i32 (i32.const 0)))", offsetof(tw_wasm_limits, globals), 2, "globals"},
+        {"(module (import \"\" \"\" (func)) (import \"\" \"\" (func)))", offsetof(tw_wasm_limits, imports), 2,
+         "imports"},
+        {"(module (memory 1) (export \"a\" (memory 0)) (export \"b\" (memory 0)))", offsetof(tw_wasm_limits, exports),
+         2, "exports"},
+        {"(module (global i32 (i32.const 0)) (global i32 (i32.const 0)))", offsetof(tw_wasm_limits, globals), 2,
+         "globals"},
         {"(module (table 0 funcref) (table 0 funcref))", offsetof(tw_wasm_limits, tables), 2, "tables"},
         {"(module (memory 1) (data \"\") (data \"\"))", offsetof(tw_wasm_limits, segments), 2, "data segments"},
         {"(module (func (param i32) (local i64 i64 f32)))", offsetof(tw_wasm_limits, locals), 4, "locals"},
@@ -269,7 +275,8 @@ static void limits_hold(void **state)
         uint32_t below = cases[i].at_limit - 1;
         memcpy((char *)&limits + cases[i].field, &below, 4);
         tw_status status = attempt_wat("", cases[i].text, &limits, &error);
-        if (status != TW_LIMIT || !strstr(error.message, cases[i].word)) fail_msg("case %zu: %s: %s", i, tw_status_name(status), error.message);
+        if (status != TW_LIMIT || !strstr(error.message, cases[i].word))
+            fail_msg("case %zu: %s: %s", i, tw_status_name(status), error.message);
     }
 }
 

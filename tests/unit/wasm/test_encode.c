@@ -97,25 +97,73 @@ static void op_long(uint8_t prefix, uint32_t code) { byte(prefix); u32(code); }
 static void long_integers_become_short(void **state)
 {
     (void)state;
-    bytes expected = wat("", "(module (type (func (param i32) (result i64))) (type (func))"
-                             "(import \"a\" \"b\" (func (type 1)))"
-                             "(func (type 0) (local i32 i32) i32.const -1 local.set 1 block loop local.get 0 br_table 0 1 0 end end"
-                             " call 0 i32.const 8 i64.load offset=300 align=2 drop i32.const 0 i32.const 0 i32.const 9 memory.fill"
-                             " i64.const -2) (memory 1 2) (global (mut i32) (i32.const 64))"
-                             "(export \"f\" (func 1)) (data (i32.const 5) \"xyz\"))");
+    bytes expected =
+        wat("", "(module (type (func (param i32) (result i64))) (type (func))"
+                "(import \"a\" \"b\" (func (type 1)))"
+                "(func (type 0) (local i32 i32) i32.const -1 local.set 1 block loop local.get 0 br_table 0 1 0 end end"
+                " call 0 i32.const 8 i64.load offset=300 align=2 drop i32.const 0 i32.const 0 i32.const 9 memory.fill"
+                " i64.const -2) (memory 1 2) (global (mut i32) (i32.const 64))"
+                "(export \"f\" (func 1)) (data (i32.const 5) \"xyz\"))");
     memcpy(padded, "\0asm\1\0\0\0", 8);
     padded_size = 8;
     size_t section, body;
-    op(1); section = hole(); u32(2); op(0x60); u32(1); op(TW_I32); u32(1); op(TW_I64); op(0x60); u32(0); u32(0); fill(section);
+    op(1);
+    section = hole();
+    u32(2);
+    op(0x60);
+    u32(1);
+    op(TW_I32);
+    u32(1);
+    op(TW_I64);
+    op(0x60);
+    u32(0);
+    u32(0);
+    fill(section);
     op(2); section = hole(); u32(1); name("a"); name("b"); op(0); u32(1); fill(section);
     op(3); section = hole(); u32(1); u32(0); fill(section);
     op(5); section = hole(); u32(1); op(1); u32(1); u32(2); fill(section);
     op(6); section = hole(); u32(1); op(TW_I32); op(1); op(0x41); s32(64); op(0x0B); fill(section);
     op(7); section = hole(); u32(1); name("f"); op(0); u32(1); fill(section);
     op(10); section = hole(); u32(1); body = hole();
-    u32(1); u32(2); op(TW_I32); op(0x41); s32(-1); op(0x21); u32(1); op(0x02); op(0x40); op(0x03); op(0x40); op(0x20); u32(0);
-    op(0x0E); u32(2); u32(0); u32(1); u32(0); op(0x0B); op(0x0B); op(0x10); u32(0); op(0x41); s32(8); op(0x29); u32(1); u32(300);
-    op(0x1A); op(0x41); s32(0); op(0x41); s32(0); op(0x41); s32(9); op_long(0xFC, 11); u32(0); op(0x42); s64(-2); op(0x0B);
+    u32(1);
+    u32(2);
+    op(TW_I32);
+    op(0x41);
+    s32(-1);
+    op(0x21);
+    u32(1);
+    op(0x02);
+    op(0x40);
+    op(0x03);
+    op(0x40);
+    op(0x20);
+    u32(0);
+    op(0x0E);
+    u32(2);
+    u32(0);
+    u32(1);
+    u32(0);
+    op(0x0B);
+    op(0x0B);
+    op(0x10);
+    u32(0);
+    op(0x41);
+    s32(8);
+    op(0x29);
+    u32(1);
+    u32(300);
+    op(0x1A);
+    op(0x41);
+    s32(0);
+    op(0x41);
+    s32(0);
+    op(0x41);
+    s32(9);
+    op_long(0xFC, 11);
+    u32(0);
+    op(0x42);
+    s64(-2);
+    op(0x0B);
     fill(body); fill(section);
     op(11); section = hole(); u32(1); u32(0); op(0x41); s32(5); op(0x0B); name("xyz"); fill(section);
     bytes in = {padded, padded_size}, out = encode(in);
@@ -139,12 +187,14 @@ static void compiled_c_keeps_its_meaning(void **state)
     write_whole(c, source, strlen(source));
     static const char *const flags[] = {"-O0", "-O2", "-O2 -msimd128", "-O3 -mbulk-memory -g"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        snprintf(command, sizeof command, "clang-19 --target=wasm32 %s -nostdlib -Wl,--no-entry -Wl,--export-all %s -o %s", flags[i], c, wasm);
+        snprintf(command, sizeof command,
+                 "clang-19 --target=wasm32 %s -nostdlib -Wl,--no-entry -Wl,--export-all %s -o %s", flags[i], c, wasm);
         assert_int_equal(system(command), 0);
         bytes in = read_whole(wasm), out = encode(in), again = encode(out);
         assert_same(out, again);
         assert_valid("", out.data, out.size);
-        bytes before = tool("wasm2wat", "", in.data, in.size, NULL), after = tool("wasm2wat", "", out.data, out.size, NULL);
+        bytes before = tool("wasm2wat", "", in.data, in.size, NULL),
+              after = tool("wasm2wat", "", out.data, out.size, NULL);
         assert_same(before, after);
         free(in.data); free(out.data); free(again.data); free(before.data); free(after.data);
     }
@@ -218,7 +268,9 @@ static void appended_entities_are_valid_and_shift_nothing(void **state)
 static void the_map_leads_back(void **state)
 {
     (void)state;
-    bytes in = wat("", "(module (import \"a\" \"b\" (func)) (func i32.const 1 drop) (func nop nop) (func (result i32) i32.const 7))");
+    bytes in = wat(
+        "",
+        "(module (import \"a\" \"b\" (func)) (func i32.const 1 drop) (func nop nop) (func (result i32) i32.const 7))");
     tw_wasm module, again;
     tw_error error;
     tw_bytes out = {0};

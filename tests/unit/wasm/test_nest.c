@@ -31,7 +31,8 @@ static void load(fixture *f, const char *text, int which)
         f->at[f->count++] = instr.offset;
         if (instr.op == TW_OP_LOOP && which-- == 0) loop = instr.offset;
     }
-    if (tw_wasm_nest(&f->module, f->module.imported_funcs, loop, &f->arena, &f->nest, &error) != TW_OK) fail_msg("%s", error.message);
+    if (tw_wasm_nest(&f->module, f->module.imported_funcs, loop, &f->arena, &f->nest, &error) != TW_OK)
+        fail_msg("%s", error.message);
 }
 
 static void unload(fixture *f)
@@ -89,7 +90,10 @@ static void return_is_a_branch_to_the_function(void **state)
 {
     (void)state;
     fixture f;
-    load(&f, "(module (func (param i32) (result i32) block loop local.get 0 if i32.const 1 return end br 0 end end i32.const 0))", 0);
+    load(
+        &f,
+        "(module (func (param i32) (result i32) block loop local.get 0 if i32.const 1 return end br 0 end end i32.const 0))",
+        0);
     assert_int_equal(f.nest.exit_count, 1);
     assert_int_equal(f.nest.exits[0].depth, 1);
     assert_int_equal(f.nest.exits[0].arity, 1);
@@ -124,8 +128,11 @@ static void locals_and_offending_instructions_are_noted(void **state)
 {
     (void)state;
     fixture f;
-    load(&f, "(module (memory 1) (table 1 funcref) (func (param i32 i32 i32) (local f64) loop (param) local.get 0 local.tee 1 drop"
-             " loop (br_if 1 (memory.grow (i32.const 0))) end (drop (table.size 0)) call 1 end) (func))", 0);
+    load(
+        &f,
+        "(module (memory 1) (table 1 funcref) (func (param i32 i32 i32) (local f64) loop (param) local.get 0 local.tee 1 drop"
+        " loop (br_if 1 (memory.grow (i32.const 0))) end (drop (table.size 0)) call 1 end) (func))",
+        0);
     assert_int_equal(f.nest.touched[0], TW_NEST_READ);
     assert_int_equal(f.nest.touched[1], TW_NEST_WRITTEN);
     assert_int_equal(f.nest.touched[2], 0);

@@ -91,7 +91,8 @@ static void every_mnemonic_has_the_bytes_of_another_assembler(void **state)
         const tw_op_info *info = tw_op_describe((tw_op)op);
         if (tw_wasm_next(&reader, &instr, &error) != TW_OK) fail_msg("%s: %s", info->name, error.message);
         if (instr.op != (tw_op)op) fail_msg("%s read as %s", info->name, tw_op_describe(instr.op)->name);
-        if (info->access) assert_int_equal(1u << instr.imm.mem.align, info->access); /* the assembler's natural alignment */
+        if (info->access)
+            assert_int_equal(1u << instr.imm.mem.align, info->access); /* the assembler's natural alignment */
     }
     assert_int_equal(tw_wasm_next(&reader, &instr, &error), TW_OK);
     assert_int_equal(instr.op, TW_OP_END);
