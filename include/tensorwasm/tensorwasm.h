@@ -90,7 +90,7 @@ void tw_engine_free(tw_engine *engine);
 
 typedef struct tw_kernel_cache_options {
     size_t size;
-    const char *directory; /* NULL = memory only; made 0700 when missing; refused when others may write to it */
+    const char *directory; /* NULL = memory only; made 0700 when missing; not used when others may write to it */
     size_t max_bytes;      /* of kernels kept in memory; default 256 MiB */
 } tw_kernel_cache_options;
 #define TW_KERNEL_CACHE_OPTIONS_INIT {.size = sizeof(tw_kernel_cache_options), .max_bytes = 256 << 20}
@@ -104,6 +104,9 @@ typedef struct tw_kernel_cache_stats {
 
 tw_status tw_kernel_cache_new(tw_engine *engine, const tw_kernel_cache_options *options, tw_kernel_cache **out,
                               tw_error *error);
+/* Why the directory isn't used: it can't be trusted, made or written. NULL when it is, or none was asked for. Valid as
+ * long as the cache. */
+const char *tw_kernel_cache_refusal(const tw_kernel_cache *cache);
 /* Instances that use it keep it alive. */
 void tw_kernel_cache_free(tw_kernel_cache *cache);
 /* Entries of one tenant. */

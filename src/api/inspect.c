@@ -1,210 +1,134 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking into a module: every loop with its model or its refusal, and the forms a region takes on its way. */
+/* What is known of a module's loops before it runs. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/error.h"
-#include "compile/compile.h"
 #include "instance/runtime.h"
 #include "json/write.h"
-#include "region/assume.h"
 #include "region/describe.h"
 #include "region/plan.h"
-#include "region/region.h"
 
-static tw_status survey(const tw_module *module, tw_survey **out, tw_error *error)
+/* ---- inspect ---- */
+
+static void json_loop(tw_bytes *out, const tw_survey *survey, const tw_survey_loop *loop)
 {
-    const tw_engine_options *options = &module->engine->options;
-    tw_detector_options detector = {.enabled = true, .v128_ratio_threshold = options->detector.v128_ratio_threshold,
-                                    .min_trip_count = options->detector.min_trip_count};
-    return tw_survey_new(&module->wasm, &detector, out, error);
+    int first = 1;
+    tw_bytes_append_string(out, "    {");
+    tw_json_key(out, &first, "name");
+    tw_json_string(out, loop->name);
+    tw_json_key(out, &first, "function");
+    tw_bytes_printf(out, "%u", loop->func);
+    tw_json_key(out, &first, "offset");
+    tw_bytes_printf(out, "%" PRIu64, loop->place);
+    tw_json_key(out, &first, "depth");
+    tw_bytes_printf(out, "%u", loop->depth);
+    tw_json_key(out, &first, "refusal");
+    tw_json_string(out, tw_refusal_name((tw_refusal)loop->refusal));
+    if (loop->detail) {
+        tw_json_key(out, &first, "detail");
+        tw_json_string(out, loop->detail);
+    }
+    if (loop->region != TW_NONE) {
+        tw_json_key(out, &first, "region");
+        tw_json_string(out, survey->regions[loop->region].model->name);
+    }
+    tw_bytes_append_byte(out, '}');
 }
 
-static tw_status give(tw_bytes *bytes, char **text, tw_error *error)
+static void json_region(tw_bytes *out, const tw_survey_region *region)
 {
-    tw_bytes_append(bytes, "", 0);
-    char *taken = tw_bytes_take(bytes, NULL);
+    int first = 1;
+    tw_bytes model = {0};
+    tw_model_describe(region->model, 0, &model);
+    tw_bytes_append_string(out, "    {");
+    tw_json_key(out, &first, "name");
+    tw_json_string(out, region->model->name);
+    tw_json_key(out, &first, "function");
+    tw_bytes_printf(out, "%u", region->func);
+    tw_json_key(out, &first, "whole_function");
+    tw_bytes_append_string(out, region->whole_function ? "true" : "false");
+    tw_json_key(out, &first, "model");
+    tw_json_string(out, model.data ? model.data : "");
+    tw_bytes_append_byte(out, '}');
+    tw_bytes_free(&model);
+}
+
+static void write_json(const tw_module *module, const tw_survey *survey, tw_bytes *out)
+{
+    (void)module;
+    tw_bytes_append_string(out, "{\n  \"loops\": [");
+    for (uint32_t i = 0; i < survey->loop_count; i++) {
+        tw_bytes_append_string(out, i ? ",\n" : "\n");
+        json_loop(out, survey, &survey->loops[i]);
+    }
+    tw_bytes_append_string(out, "\n  ],\n  \"regions\": [");
+    for (uint32_t i = 0; i < survey->region_count; i++) {
+        tw_bytes_append_string(out, i ? ",\n" : "\n");
+        json_region(out, &survey->regions[i]);
+    }
+    tw_bytes_append_string(out, "\n  ]\n}\n");
+}
+
+static void write_text(const tw_module *module, const tw_survey *survey, tw_bytes *out)
+{
+    if (!survey->loop_count && !survey->region_count) tw_bytes_append_string(out, "the module has no loops\n");
+    tw_survey_print(survey, &module->wasm, out);
+    for (uint32_t i = 0; i < survey->region_count; i++) {
+        const tw_survey_region *region = &survey->regions[i];
+        tw_bytes_printf(out, "\n%s%s:\n", region->model->name, region->whole_function ? ", the whole function" : "");
+        tw_model_describe(region->model, 1, out);
+    }
+}
+
+static tw_status hand_over(tw_bytes *out, char **text, tw_error *error)
+{
+    char *taken = tw_bytes_take(out, NULL);
     TW_TRY_ALLOC(taken, error);
     *text = taken;
     return TW_OK;
 }
 
-/* ---- text ---- */
-
-static const tw_survey_region *region_of(const tw_survey *s, const tw_survey_loop *loop)
-{
-    return loop->refusal == TW_REFUSAL_NONE && loop->region != TW_NONE ? &s->regions[loop->region] : NULL;
-}
-
-static void print_loop(const tw_survey *s, const tw_survey_loop *loop, tw_bytes *out)
-{
-    int indent = 2 * (int)(loop->depth - 1);
-    const tw_survey_region *region = region_of(s, loop);
-    tw_bytes_printf(out, "%*s%s  (offset 0x%" PRIx64 ", depth %u): ", indent, "", loop->name, loop->place, loop->depth);
-    if (region) {
-        tw_bytes_append_string(out, "region\n");
-        tw_model_describe(region->model, (unsigned)indent + 4, out);
-    } else if (loop->refusal == TW_REFUSAL_INNER_OF) {
-        tw_bytes_printf(out, "part of %s\n", s->regions[loop->region].model->name);
-    } else {
-        tw_bytes_printf(out, "refused: %s: %s\n", tw_refusal_name((tw_refusal)loop->refusal), loop->detail ? loop->detail : "");
-    }
-}
-
-static void print_text(const tw_survey *s, tw_bytes *out)
-{
-    for (uint32_t r = 0; r < s->region_count; r++) {
-        if (!s->regions[r].whole_function) continue;
-        tw_bytes_printf(out, "%s  (whole function): region\n", s->regions[r].model->name);
-        tw_model_describe(s->regions[r].model, 4, out);
-    }
-    for (uint32_t l = 0; l < s->loop_count; l++) print_loop(s, &s->loops[l], out);
-    if (!s->loop_count && !s->region_count) tw_bytes_append_string(out, "no loops\n");
-}
-
-/* ---- JSON ---- */
-
-static void json_text(tw_bytes *out, int *first, const char *key, const char *text)
-{
-    tw_json_key(out, first, key);
-    tw_json_string(out, text);
-}
-
-static void json_number(tw_bytes *out, int *first, const char *key, uint64_t number)
-{
-    tw_json_key(out, first, key);
-    tw_bytes_printf(out, "%" PRIu64, number);
-}
-
-static void json_model(tw_bytes *out, int *first, const tw_model *model)
-{
-    tw_bytes text = {0};
-    tw_model_describe(model, 0, &text);
-    json_text(out, first, "model", text.data ? text.data : "");
-    tw_bytes_free(&text);
-}
-
-static void json_loop(const tw_survey *s, const tw_survey_loop *loop, tw_bytes *out)
-{
-    int first = 1;
-    const tw_survey_region *region = region_of(s, loop);
-    tw_bytes_append_string(out, "{");
-    json_text(out, &first, "name", loop->name);
-    json_number(out, &first, "function", loop->func);
-    json_number(out, &first, "offset", loop->place);
-    json_number(out, &first, "depth", loop->depth);
-    json_text(out, &first, "status", region ? "region" : loop->refusal == TW_REFUSAL_INNER_OF ? "inner" : "refused");
-    if (region) json_model(out, &first, region->model);
-    else json_text(out, &first, "refusal", tw_refusal_name((tw_refusal)loop->refusal));
-    if (!region && loop->detail) json_text(out, &first, "detail", loop->detail);
-    if (loop->region != TW_NONE) json_text(out, &first, "region", s->regions[loop->region].model->name);
-    tw_bytes_append_string(out, "}");
-}
-
-static void json_function(const tw_survey_region *region, tw_bytes *out)
-{
-    int first = 1;
-    tw_bytes_append_string(out, "{");
-    json_text(out, &first, "name", region->model->name);
-    json_number(out, &first, "function", region->func);
-    json_model(out, &first, region->model);
-    tw_bytes_append_string(out, "}");
-}
-
-static void print_json(const tw_survey *s, tw_bytes *out)
-{
-    tw_bytes_append_string(out, "{\"loops\":[");
-    for (uint32_t l = 0; l < s->loop_count; l++) {
-        if (l) tw_bytes_append_string(out, ",");
-        json_loop(s, &s->loops[l], out);
-    }
-    tw_bytes_append_string(out, "],\"functions\":[");
-    for (uint32_t r = 0, written = 0; r < s->region_count; r++) {
-        if (!s->regions[r].whole_function) continue;
-        if (written++) tw_bytes_append_string(out, ",");
-        json_function(&s->regions[r], out);
-    }
-    tw_bytes_append_string(out, "]}\n");
-}
-
+/* The module is const to the caller; that it is looked at only now is our own affair. */
 tw_status tw_module_inspect(const tw_module *module, tw_format format, char **text, tw_error *error)
 {
-    tw_survey *s;
+    if (!module || !text) return tw_fail(error, TW_INVALID_ARGUMENT, "tw_module_inspect: a required pointer is NULL");
+    const tw_survey *survey;
+    TW_TRY(tw_runtime_survey((tw_module *)module, &survey, error));
     tw_bytes out = {0};
-    if (!module || !text) return tw_fail(error, TW_INVALID_ARGUMENT, "tw_module_inspect needs a module and a place for the text");
-    TW_TRY(survey(module, &s, error));
-    if (format == TW_FORMAT_JSON) print_json(s, &out);
-    else print_text(s, &out);
-    tw_survey_free(s);
-    return give(&out, text, error);
+    (format == TW_FORMAT_JSON ? write_json : write_text)(module, survey, &out);
+    return hand_over(&out, text, error);
 }
 
-/* ---- dumps ---- */
+/* ---- dump ---- */
 
-/* What the compile worker would be asked on a usual arrival. */
-static tw_status dump_compiled(const tw_module *module, const char *what, const tw_model *model, char **text, tw_error *error)
+static const tw_model *find_model(const tw_survey *survey, const char *name)
 {
-    const tw_engine_options *options = &module->engine->options;
-    tw_compiler_options compiler_options = {.worker_path = options->worker_path, .limit_ms = options->worker_limit_ms};
-    tw_compiler *compiler;
-    tw_bytes request = {0};
-    tw_facts *facts = malloc(sizeof *facts);
-    TW_TRY_ALLOC(facts, error);
-    tw_facts_assume(model, facts);
-    facts->canonical_nan = options->canonical_nan;
-    tw_model_print(model, &request);
-    tw_facts_print(model, facts, &request);
-    free(facts);
-    tw_status status = request.failed ? tw_fail_memory(error) : tw_compiler_new(&compiler_options, &compiler, error);
-    if (status == TW_OK) {
-        status = tw_compiler_dump(compiler, what, request.data, request.size, text, error);
-        tw_compiler_free(compiler);
-    }
-    tw_bytes_free(&request);
-    return status;
+    for (uint32_t i = 0; i < survey->region_count; i++)
+        if (!strcmp(survey->regions[i].model->name, name)) return survey->regions[i].model;
+    return NULL;
 }
 
-static tw_status dump_region(const tw_module *module, const char *what, const tw_model *model, char **text, tw_error *error)
+static tw_status dump(const tw_module *module, const char *what, const char *region, tw_bytes *out, tw_error *error)
 {
-    tw_bytes out = {0};
-    if (!strcmp(what, "model")) tw_model_print(model, &out);
-    else if (!strcmp(what, "plan")) tw_plan_print(model, &out);
-    else if (!strcmp(what, "schedule") || !strcmp(what, "llvm") || !strcmp(what, "asm"))
-        return dump_compiled(module, what, model, text, error);
-    else return tw_fail(error, TW_INVALID_ARGUMENT, "no dump is called '%s': ir, model, plan, schedule, llvm or asm", what);
-    return give(&out, text, error);
-}
-
-static tw_status not_a_region(const tw_survey *s, const char *name, tw_error *error)
-{
-    for (uint32_t l = 0; l < s->loop_count; l++) {
-        const tw_survey_loop *loop = &s->loops[l];
-        if (strcmp(loop->name, name)) continue;
-        if (loop->refusal == TW_REFUSAL_INNER_OF)
-            return tw_fail(error, TW_NOT_FOUND, "%s is part of the region %s: name that", name, s->regions[loop->region].model->name);
-        return tw_fail(error, TW_REFUSED, "%s is no region: %s: %s", name, tw_refusal_name((tw_refusal)loop->refusal), loop->detail ? loop->detail : "");
-    }
-    return tw_fail(error, TW_NOT_FOUND, "no loop is called '%s': inspect without --dump lists them", name);
+    if (!strcmp(what, "ir")) return tw_survey_print_ir(&module->wasm, region, out, error);
+    const tw_survey *survey;
+    TW_TRY(tw_runtime_survey((tw_module *)module, &survey, error));
+    const tw_model *model = find_model(survey, region);
+    if (!model) return tw_fail(error, TW_NOT_FOUND, "the module has no region %.200s", region);
+    if (!strcmp(what, "model")) tw_model_print(model, out);
+    else if (!strcmp(what, "plan")) tw_plan_print(model, out);
+    else return tw_runtime_dump_kernel(module->engine, model, what, out, error);
+    return TW_OK;
 }
 
 tw_status tw_module_dump(const tw_module *module, const char *what, const char *region, char **text, tw_error *error)
 {
-    tw_survey *s;
-    if (!module || !what || !region || !text) return tw_fail(error, TW_INVALID_ARGUMENT, "a dump needs a module, a form and a region's name");
-    if (!strcmp(what, "ir")) {
-        tw_bytes out = {0};
-        tw_status status = tw_survey_print_ir(&module->wasm, region, &out, error);
-        if (status == TW_OK) return give(&out, text, error);
-        tw_bytes_free(&out);
-        return status;
-    }
-    TW_TRY(survey(module, &s, error));
-    const tw_model *model = NULL;
-    for (uint32_t r = 0; r < s->region_count; r++)
-        if (!strcmp(s->regions[r].model->name, region)) model = s->regions[r].model;
-    tw_status status = model ? dump_region(module, what, model, text, error) : not_a_region(s, region, error);
-    tw_survey_free(s);
+    if (!module || !what || !region || !text)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "tw_module_dump: a required pointer is NULL");
+    tw_bytes out = {0};
+    tw_status status = dump(module, what, region, &out, error);
+    if (status == TW_OK) return hand_over(&out, text, error);
+    tw_bytes_free(&out);
     return status;
 }

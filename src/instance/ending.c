@@ -36,7 +36,7 @@ static bool is_loop_and_twin(const tw_rewrite *rewrite, uint32_t inner, uint32_t
 
 static void take(const tw_instance *instance, const tw_ending *ending, user_trace *out)
 {
-    const tw_rewrite *rewrite = instance->variant->rewrite;
+    const tw_rewrite *rewrite = instance->form->rewrite;
     out->count = 0;
     for (uint32_t i = 0; i < ending->frame_count; i++) {
         bool same = i && is_loop_and_twin(rewrite, ending->frames[i - 1].function, ending->frames[i].function);

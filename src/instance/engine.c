@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "instance/runtime.h"
+#include "os/machine.h"
+
+#define MAX_THREADS 256
 
 /* One engine a process: its signal handlers, like ours, belong to the process. */
 static atomic_flag engine_exists = ATOMIC_FLAG_INIT;
@@ -42,6 +45,7 @@ tw_status tw_runtime_engine_new(const tw_engine_options *options, tw_engine **ou
     }
     atomic_init(&engine->references, 1);
     tw_watch_init(&engine->watch);
+    pthread_mutex_init(&engine->lock, NULL);
     *out = engine;
     return TW_OK;
 }
@@ -51,10 +55,42 @@ void tw_runtime_engine_retain(tw_engine *engine) { atomic_fetch_add(&engine->ref
 void tw_runtime_engine_release(tw_engine *engine)
 {
     if (!engine || atomic_fetch_sub(&engine->references, 1) != 1) return;
+    tw_compiler_free(engine->compiler);
+    tw_device_close(engine->device);
+    pthread_mutex_destroy(&engine->lock);
     tw_watch_destroy(&engine->watch);
     tw_core_free(engine->core);
     tw_slot_trim();
     free((char *)engine->options.worker_path);
     free(engine);
     atomic_flag_clear(&engine_exists);
+}
+
+uint32_t tw_runtime_engine_threads(const tw_engine *engine)
+{
+    uint32_t threads = engine->options.threads;
+    if (!threads) {
+        tw_machine machine;
+        tw_machine_describe(&machine);
+        threads = machine.processors;
+    }
+    return threads > MAX_THREADS ? MAX_THREADS : threads;
+}
+
+static tw_status make_workers(tw_engine *engine, tw_error *error)
+{
+    tw_compiler_options options = {engine->options.worker_path, engine->options.worker_limit_ms};
+    if (!engine->compiler) TW_TRY(tw_compiler_new(&options, &engine->compiler, error));
+    if (!engine->device) TW_TRY(tw_device_cpu_new(tw_runtime_engine_threads(engine), &engine->device, error));
+    return TW_OK;
+}
+
+tw_status tw_runtime_engine_workers(tw_engine *engine, tw_compiler **compiler, tw_device **device, tw_error *error)
+{
+    pthread_mutex_lock(&engine->lock);
+    tw_status status = make_workers(engine, error);
+    *compiler = engine->compiler;
+    *device = engine->device;
+    pthread_mutex_unlock(&engine->lock);
+    return status;
 }

@@ -34,14 +34,49 @@ static tw_status check_memory(const tw_module *module, uint64_t limit, tw_error 
     return TW_OK;
 }
 
+/* Stubs come before any guest code; the start function was put off for that. */
+static tw_status attach(tw_instance *instance, tw_ending *ending)
+{
+    tw_handle start;
+    ending->frame_count = 0;
+    ending->from_host = true;
+    ending->status = tw_stubs_attach(instance->stubs, instance->store, &ending->error);
+    if (ending->status != TW_OK || !tw_store_export(instance->store, "tw:start", TW_HANDLE_FUNC, &start))
+        return ending->status;
+    return tw_store_call(instance->store, &start, NULL, 0, ending);
+}
+
 /* Active segments and the start function run under the time limit, too. */
 static tw_status instantiate(tw_instance *instance, tw_link *link, const tw_store_options *options, tw_error *error)
 {
     tw_ending ending;
     TW_TRY(tw_stop_begin(&instance->stopper, instance->timeout_ns, error));
     tw_status status = tw_store_new(link, options, &instance->store, &ending);
+    if (status == TW_OK && instance->stubs) status = attach(instance, &ending);
     tw_stop reason = tw_stop_end(&instance->stopper);
     return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
+}
+
+static tw_status prepare_offload(tw_instance *instance, const tw_spawn_options *options, const tw_form *form,
+                                 tw_error *error)
+{
+    tw_engine *engine = instance->module->engine;
+    tw_dispatch_options dispatch = {
+        .mode = engine->options.offload == TW_OFFLOAD_FORCE ? TW_DISPATCH_FORCE : TW_DISPATCH_AUTO,
+        .kind = engine->options.dispatcher == TW_DISPATCHER_ECHO   ? TW_DISPATCH_ECHO
+                : engine->options.dispatcher == TW_DISPATCHER_TRAP ? TW_DISPATCH_TRAP : TW_DISPATCH_REAL,
+        .threads = tw_runtime_engine_threads(engine), .canonical_nan = engine->options.canonical_nan,
+        .tenant = options->tenant, .cache = options->kernel_cache->cache, .stop = &instance->stopper.reason};
+    TW_TRY(tw_runtime_engine_workers(engine, &dispatch.compiler, &dispatch.device, error));
+    return tw_stubs_new(form->plan, &dispatch, &instance->stopper, &instance->stubs, error);
+}
+
+static tw_status choose_form(tw_instance *instance, const tw_spawn_options *options, tw_form **out, tw_error *error)
+{
+    instance->offloads = options->kernel_cache && instance->module->engine->options.offload != TW_OFFLOAD_OFF;
+    TW_TRY(tw_runtime_form(instance->module, instance->offloads, out, error));
+    instance->form = *out;
+    return (*out)->plan ? prepare_offload(instance, options, *out, error) : TW_OK;
 }
 
 static tw_status link_and_instantiate(tw_instance *instance, const tw_spawn_options *options, bool *is_wasi,
@@ -54,11 +89,10 @@ static tw_status link_and_instantiate(tw_instance *instance, const tw_spawn_opti
                               .max_table = engine->max_table};
     TW_TRY(check_memory(instance->module, store.max_memory, error));
     TW_TRY(tw_runtime_resolve(instance, options, is_wasi, error));
-    tw_variant *variant;
+    tw_form *form;
     tw_link *link;
-    TW_TRY(tw_runtime_variant(instance->module, &variant, error));
-    TW_TRY(tw_runtime_link(instance->module, variant, is_wasi, &link, error));
-    instance->variant = variant;
+    TW_TRY(choose_form(instance, options, &form, error));
+    TW_TRY(tw_runtime_link(instance->module, form, is_wasi, &link, error));
     if (!options->wasi) return instantiate(instance, link, &store, error);
     tw_wasi_setup wasi;
     tw_status status = tw_runtime_wasi_setup(options->wasi, &wasi, error);
@@ -98,6 +132,7 @@ void tw_runtime_free(tw_instance *instance)
 {
     tw_stopper_destroy(&instance->stopper);
     tw_store_free(instance->store);
+    tw_stubs_free(instance->stubs);
     free(instance->bindings);
     free(instance->imports);
     free(instance->handles);

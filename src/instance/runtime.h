@@ -15,6 +15,8 @@
 
 #include "engine/engine.h"
 #include "host/wasi.h"
+#include "device/device.h"
+#include "instance/offload.h"
 #include "instance/stop.h"
 #include "instance/watch.h"
 #include "rewrite/rewrite.h"
@@ -27,11 +29,25 @@ struct tw_engine {
     tw_wasm_limits limits;
     tw_watch watch;
     atomic_size_t references;
+    pthread_mutex_t lock;   /* what follows; made by the first instance that offloads */
+    tw_compiler *compiler;
+    tw_device *device;
 };
 
 tw_status tw_runtime_engine_new(const tw_engine_options *options, tw_engine **out, tw_error *error);
 void tw_runtime_engine_retain(tw_engine *engine);
 void tw_runtime_engine_release(tw_engine *engine);
+/* The compile worker and the CPU, for kernels. Valid as long as the engine. */
+tw_status tw_runtime_engine_workers(tw_engine *engine, tw_compiler **compiler, tw_device **device, tw_error *error);
+/* For kernels: the option, or as many as the process may use. */
+uint32_t tw_runtime_engine_threads(const tw_engine *engine);
+
+/* ---- kernel caches ---- */
+
+struct tw_kernel_cache {
+    tw_kcache *cache; /* instances hold references of their own to it */
+    tw_engine *engine;
+};
 
 /* ---- modules ---- */
 
@@ -44,18 +60,19 @@ typedef struct tw_module_export_info {
 } tw_module_export_info;
 
 /* One set of imports resolved: which of them the engine's WASI answers. */
-typedef struct tw_variant_link {
+typedef struct tw_form_link {
     tw_link *link;
-    struct tw_variant_link *next;
+    struct tw_form_link *next;
     bool is_wasi[]; /* per function import */
-} tw_variant_link;
+} tw_form_link;
 
-/* What is compiled in a module's place: its bytes with probes, that it can be stopped. */
-typedef struct tw_variant {
-    tw_rewrite *rewrite;    /* NULL until it is made */
-    tw_code *code;          /* likewise */
-    tw_variant_link *links;
-} tw_variant;
+/* What is compiled in a module's place: its bytes with probes, that it can be stopped, and perhaps with stubs. */
+typedef struct tw_form {
+    tw_offload_plan *plan;     /* NULL without stubs */
+    tw_rewrite *rewrite;       /* the plan's, or our own */
+    tw_code *code;             /* NULL: not made yet */
+    tw_form_link *links;
+} tw_form;
 
 struct tw_module {
     tw_engine *engine;
@@ -68,8 +85,11 @@ struct tw_module {
     uint32_t *by_name;      /* indices of exports, sorted by name */
     tw_link_func *imports;  /* function imports in order */
     uint32_t import_count;
-    pthread_mutex_t lock;   /* what follows; a variant that is there doesn't change, but for its links */
-    tw_variant plain;
+    pthread_mutex_t lock;   /* what follows; what is there doesn't change, but for the forms' links */
+    tw_survey *survey;      /* NULL: not made yet */
+    tw_form plain, offloaded;
+    bool no_offload;        /* `offloaded` was tried and won't be: no region, or the engine refused what the rewrite made */
+    char no_offload_why[256];
 };
 
 /* Text or binary to a checked module. */
@@ -79,11 +99,15 @@ void tw_runtime_module_release(tw_module *module);
 /* UINT32_MAX when there is none. */
 uint32_t tw_runtime_find_export(const tw_module *module, const char *name);
 
-/* Rewritten and compiled on first use. Valid as long as the module. */
-tw_status tw_runtime_variant(tw_module *module, tw_variant **out, tw_error *error);
-/* A link of the variant for this choice of imports. Valid as long as the module. */
-tw_status tw_runtime_link(tw_module *module, tw_variant *variant, const bool *is_wasi, tw_link **out, tw_error *error);
-void tw_runtime_variant_free(tw_variant *variant);
+/* Rewritten and compiled on first use; without stubs where there is nothing to offload. Valid as long as the module. */
+tw_status tw_runtime_form(tw_module *module, bool offload, tw_form **out, tw_error *error);
+/* Every loop looked at, on first use. Valid as long as the module. */
+tw_status tw_runtime_survey(tw_module *module, const tw_survey **out, tw_error *error);
+/* What the compile worker makes of a region under kind assumptions: "schedule", "llvm" or "asm". */
+tw_status tw_runtime_dump_kernel(tw_engine *engine, const tw_model *model, const char *what, tw_bytes *out, tw_error *error);
+/* A link of the form for this choice of imports. Valid as long as the module. */
+tw_status tw_runtime_link(tw_module *module, tw_form *form, const bool *is_wasi, tw_link **out, tw_error *error);
+void tw_runtime_form_free(tw_form *form);
 
 /* ---- instances ---- */
 
@@ -99,11 +123,13 @@ typedef struct tw_instance_import { /* an embedder's function as an instance kee
 
 struct tw_instance {
     tw_module *module;
-    const tw_variant *variant;
+    const tw_form *form;
     tw_tenant_id tenant;
     uint64_t timeout_ns;
     tw_store *store;
     tw_stopper stopper;
+    bool offloads;                /* was to */
+    tw_stubs *stubs;              /* NULL: every body runs as it came */
     tw_wasi wasi;
     tw_binding *bindings;         /* per function import */
     tw_instance_import *imports;  /* per function import; those that aren't the embedder's stay empty */

@@ -20,7 +20,7 @@ static bool close_slots(tw_stopper *stopper)
 static uint64_t stop(tw_stopper *stopper, tw_stop reason)
 {
     if (reason > atomic_load(&stopper->reason)) atomic_store(&stopper->reason, reason);
-    bool again = !stopper->in_kernel && close_slots(stopper);
+    bool again = !atomic_load(&stopper->in_kernel) && close_slots(stopper);
     tw_waker_wake(&stopper->waker);
     return tw_clock_after(again ? SOON_NS : AGAIN_NS);
 }
@@ -95,21 +95,23 @@ tw_stop tw_stop_end(tw_stopper *stopper)
     return reason;
 }
 
-void tw_stop_enter_kernel(tw_stopper *stopper)
-{
-    pthread_mutex_lock(&stopper->lock);
-    stopper->in_kernel = true;
-    pthread_mutex_unlock(&stopper->lock);
-}
-
+/* Without a lock: we take the flag away and then look at the reason, stop() sets the reason and then looks at the flag; so
+ * one of the two at least closes the slots. */
 bool tw_stop_leave_kernel(tw_stopper *stopper)
 {
+    atomic_store(&stopper->in_kernel, false);
+    if (atomic_load(&stopper->reason) == TW_STOP_NONE) return true;
     pthread_mutex_lock(&stopper->lock);
-    stopper->in_kernel = false;
-    bool go_on = atomic_load(&stopper->reason) == TW_STOP_NONE;
-    if (!go_on) close_slots(stopper);
+    close_slots(stopper);
     pthread_mutex_unlock(&stopper->lock);
-    return go_on;
+    return false;
+}
+
+void tw_stop_tear(tw_stopper *stopper)
+{
+    pthread_mutex_lock(&stopper->lock);
+    stopper->terminated = true;
+    pthread_mutex_unlock(&stopper->lock);
 }
 
 tw_status tw_stop_terminate(tw_stopper *stopper, tw_error *error)

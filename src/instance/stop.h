@@ -32,7 +32,8 @@ typedef struct tw_stopper {
     tw_alarm alarm;
     tw_waker waker;
     atomic_uint reason;  /* tw_stop; of the current run */
-    bool running, terminated, in_kernel;
+    bool running, terminated;
+    atomic_bool in_kernel;
     bool timed;          /* the current run has a deadline */
     tw_slot *slots[TW_STOP_SLOTS];
     uint64_t generations[TW_STOP_SLOTS];
@@ -52,8 +53,10 @@ tw_status tw_stop_begin(tw_stopper *stopper, uint64_t timeout_ns, tw_error *erro
 tw_stop tw_stop_end(tw_stopper *stopper);
 
 /* Kernels run with the pages in place. Leave says whether to go on. The run's thread. */
-void tw_stop_enter_kernel(tw_stopper *stopper);
+static inline void tw_stop_enter_kernel(tw_stopper *stopper) { atomic_store(&stopper->in_kernel, true); }
 bool tw_stop_leave_kernel(tw_stopper *stopper);
+/* A kernel was left half-way: the memory is torn, and this run is the last. Its thread. */
+void tw_stop_tear(tw_stopper *stopper);
 
 /* For good. TW_TERMINATED the second time. Any thread. */
 tw_status tw_stop_terminate(tw_stopper *stopper, tw_error *error);

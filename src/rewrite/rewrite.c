@@ -224,6 +224,14 @@ static tw_status encode(tw_rewriter *r)
     return status;
 }
 
+/* Instantiation would run it before the host has put anything into the stub table. */
+static void put_off_start(tw_rewriter *r)
+{
+    if (!r->module->has_start || r->out->stub_table == UINT32_MAX) return;
+    tw_edit_drop_start(r->edit);
+    tw_edit_export(r->edit, "tw:start", TW_EXTERN_FUNC, r->module->start);
+}
+
 static tw_status rewrite(tw_rewriter *r)
 {
     bool *rewritten = TW_NEW_ARRAY(&r->arena, bool, r->module->func_count);
@@ -234,6 +242,7 @@ static tw_status rewrite(tw_rewriter *r)
     TW_TRY(rewrite_regions(r, rewritten));
     TW_TRY(rewrite_whole_functions(r, rewritten));
     TW_TRY(place_probes(r, rewritten));
+    put_off_start(r);
     return nothing_done(r) ? TW_OK : encode(r);
 }
 

@@ -22,7 +22,9 @@
  *   tw:stubs          the stub table; slot 0 is the generic stub (i32 region) -> ()
  *   tw:countdown:N    mutable i64, region N       tw:installed:N   mutable i32, 0 until the host has put the typed stub in
  *   tw:guard:F        mutable i32, function F; 1 at first, 0 = run the original body
- *   tw:memory         the private memory for probes, where there is one */
+ *   tw:memory         the private memory for probes, where there is one
+ *   tw:start          the start function of a module with sites, no longer run by instantiation: stubs come first. The host
+ *                     calls it */
 
 #include "wasm/encode.h"
 #include "wasm/nest.h"

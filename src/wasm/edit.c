@@ -24,6 +24,7 @@ struct tw_edit {
     tw_arena arena;
     bool failed; /* out of memory: sticky, told by encode */
     bool edited;
+    bool drops_start;
     tw_functype *types;    uint32_t type_count, type_capacity;
     edit_func *funcs;      uint32_t func_count, func_capacity;
     edit_global *globals;  uint32_t global_count, global_capacity;
@@ -267,6 +268,7 @@ enum {
     SECTION_MEMORY,
     SECTION_GLOBAL,
     SECTION_EXPORT,
+    SECTION_START,
     SECTION_CODE = 10
 };
 static const uint8_t section_order[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 10, 11};
@@ -313,6 +315,8 @@ static void write_changed(tw_edit *edit, uint8_t id, tw_bytes *out)
         edit->offsets[i] += start;
 }
 
+void tw_edit_drop_start(tw_edit *edit) { edit->drops_start = edit->edited = true; }
+
 /* Sections that the module lacks and that come before rank `until`. */
 static void write_missing(tw_edit *edit, int *next, int until, tw_bytes *out)
 {
@@ -333,6 +337,7 @@ static void move_offsets(tw_edit *edit, const tw_section *section, uint64_t whol
 
 static void write_one(tw_edit *edit, const tw_section *section, tw_bytes *out)
 {
+    if (edit->drops_start && section->id == SECTION_START) return;
     if (changes(edit, section->id)) {
         write_changed(edit, section->id, out);
         return;

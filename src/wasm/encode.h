@@ -27,6 +27,8 @@ uint32_t tw_edit_global(tw_edit *edit, tw_type type, bool is_mutable, uint64_t i
 uint32_t tw_edit_table(tw_edit *edit, uint32_t minimum, uint32_t maximum);
 uint32_t tw_edit_memory(tw_edit *edit, uint32_t minimum, uint32_t maximum);
 void tw_edit_export(tw_edit *edit, const char *name, tw_extern_kind kind, uint32_t index);
+/* Leaves the start section out. */
+void tw_edit_drop_start(tw_edit *edit);
 /* An existing function's new body. */
 void tw_edit_replace_body(tw_edit *edit, uint32_t func, tw_span body);
 

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "instance/offload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- a module's share ---- */
+
+static void count_kinds(const tw_survey *survey, uint32_t *loops, uint32_t *functions)
+{
+    *loops = *functions = 0;
+    for (uint32_t i = 0; i < survey->region_count; i++) ++*(survey->regions[i].whole_function ? functions : loops);
+}
+
+/* Sites are the loops in order, then the functions. */
+static void number_sites(const tw_survey *survey, uint32_t loops, tw_offload_plan *plan)
+{
+    uint32_t loop = 0, function = loops;
+    for (uint32_t i = 0; i < survey->region_count; i++) {
+        uint32_t site = survey->regions[i].whole_function ? function++ : loop++;
+        plan->site_of_region[i] = site;
+        plan->region_of_site[site] = i;
+    }
+}
+
+static void ask_for(const tw_survey *survey, const tw_offload_plan *plan, tw_rewrite_region *regions,
+                    tw_rewrite_function *functions, uint32_t loops)
+{
+    for (uint32_t i = 0; i < survey->region_count; i++) {
+        const tw_survey_region *from = &survey->regions[i];
+        uint32_t site = plan->site_of_region[i];
+        if (from->whole_function) functions[site - loops].func = from->func;
+        else regions[site] = (tw_rewrite_region){.func = from->func, .loop_offset = from->place, .nested = from->nested,
+                                                 .live_ins = from->live_ins, .live_in_count = from->live_in_count,
+                                                 .headers = from->headers, .header_count = from->header_count};
+    }
+}
+
+static tw_status rewrite(const tw_wasm *wasm, const tw_survey *survey, tw_offload_plan *plan, tw_error *error)
+{
+    uint32_t loops, functions;
+    count_kinds(survey, &loops, &functions);
+    number_sites(survey, loops, plan);
+    tw_rewrite_region *regions = calloc(loops + 1u, sizeof *regions);
+    tw_rewrite_function *whole = calloc(functions + 1u, sizeof *whole);
+    tw_status status = regions && whole ? TW_OK : tw_fail_memory(error);
+    if (status == TW_OK) {
+        ask_for(survey, plan, regions, whole, loops);
+        tw_rewrite_options options = {.regions = regions, .region_count = loops, .functions = whole,
+                                      .function_count = functions, .stoppable = true};
+        status = tw_rewrite_module(wasm, &options, &plan->rewrite, error);
+    }
+    free(regions);
+    free(whole);
+    return status;
+}
+
+/* What dispatch gets to know: only the sites that are there. */
+static tw_status make_program(const tw_survey *survey, tw_offload_plan *plan, tw_error *error)
+{
+    const tw_rewrite *rewritten = plan->rewrite;
+    tw_dispatch_region *regions = calloc(rewritten->site_count + 1u, sizeof *regions);
+    TW_TRY_ALLOC(regions, error);
+    for (uint32_t site = 0; site < rewritten->site_count; site++) {
+        const tw_survey_region *from = &survey->regions[plan->region_of_site[site]];
+        plan->entry_of_site[site] = TW_NONE;
+        if (rewritten->sites[site].status != TW_OK) continue;
+        regions[plan->entry_count] = (tw_dispatch_region){from->model, from->whole_function, from->nested};
+        plan->entry_of_site[site] = plan->entry_count++;
+    }
+    tw_status status = plan->entry_count ? tw_program_new(regions, plan->entry_count, &plan->program, error) : TW_OK;
+    free(regions);
+    return status;
+}
+
+static tw_status fill(const tw_wasm *wasm, const tw_survey *survey, tw_offload_plan *plan, tw_error *error)
+{
+    size_t count = survey->region_count + 1u;
+    plan->site_of_region = calloc(count, sizeof *plan->site_of_region);
+    plan->entry_of_site = calloc(count, sizeof *plan->entry_of_site);
+    plan->region_of_site = calloc(count, sizeof *plan->region_of_site);
+    TW_TRY_ALLOC(plan->site_of_region && plan->entry_of_site && plan->region_of_site, error);
+    TW_TRY(rewrite(wasm, survey, plan, error));
+    return make_program(survey, plan, error);
+}
+
+tw_status tw_offload_plan_new(const tw_wasm *wasm, const tw_survey *survey, tw_offload_plan **out, tw_error *error)
+{
+    *out = NULL;
+    if (!survey->region_count) return TW_OK;
+    tw_offload_plan *plan = calloc(1, sizeof *plan);
+    TW_TRY_ALLOC(plan, error);
+    tw_status status = fill(wasm, survey, plan, error);
+    if (status == TW_OK && plan->program) *out = plan;
+    else tw_offload_plan_free(plan);
+    return status;
+}
+
+void tw_offload_plan_free(tw_offload_plan *plan)
+{
+    if (!plan) return;
+    tw_program_free(plan->program);
+    tw_rewrite_free(plan->rewrite);
+    free(plan->site_of_region);
+    free(plan->entry_of_site);
+    free(plan->region_of_site);
+    free(plan);
+}
+
+/* ---- an instance's share ---- */
+
+tw_status tw_stubs_new(const tw_offload_plan *plan, const tw_dispatch_options *options, tw_stopper *stopper,
+                         tw_stubs **out, tw_error *error)
+{
+    tw_stubs *stubs = calloc(1, sizeof *stubs);
+    TW_TRY_ALLOC(stubs, error);
+    *stubs = (tw_stubs){.plan = plan, .stopper = stopper};
+    stubs->sites = calloc(plan->rewrite->site_count + 1u, sizeof *stubs->sites);
+    tw_status status = stubs->sites ? tw_dispatch_new(plan->program, options, &stubs->dispatch, error)
+                                      : tw_fail_memory(error);
+    if (status != TW_OK) {
+        tw_stubs_free(stubs);
+        return status;
+    }
+    for (uint32_t i = 0; i < plan->rewrite->site_count; i++)
+        stubs->sites[i] = (tw_stub){stubs, plan->entry_of_site[i], &plan->rewrite->sites[i], false, false,
+                                              {{0}}, {{0}}};
+    *out = stubs;
+    return TW_OK;
+}
+
+void tw_stubs_free(tw_stubs *stubs)
+{
+    if (!stubs) return;
+    if (stubs->dispatch) tw_dispatch_free(stubs->dispatch);
+    free(stubs->sites);
+    free(stubs);
+}
+
+/* ---- a typed stub ---- */
+
+/* A function whose regions have all retired runs its original body from now on. */
+static void retire(tw_stub *site, tw_store *store)
+{
+    const tw_stubs *stubs = site->stubs;
+    site->retired = true;
+    for (uint32_t i = 0; i < stubs->plan->rewrite->site_count; i++) {
+        const tw_stub *other = &stubs->sites[i];
+        if (other->site->status == TW_OK && other->site->func == site->site->func && !other->retired) return;
+    }
+    tw_store_global_set_i32(store, &site->guard, 0);
+}
+
+/* The kernel runs with the stop flag in view. False: the guest is being stopped. */
+static bool arrive(tw_stub *site, const tw_slot *memory, tw_raw *values, tw_answer *answer)
+{
+    tw_stubs *stubs = site->stubs;
+    tw_stop_enter_kernel(stubs->stopper);
+    tw_dispatch_arrive(stubs->dispatch, site->entry, values, memory ? memory->base : NULL,
+                       memory ? atomic_load_explicit(&memory->size, memory_order_relaxed) : 0, answer);
+    return tw_stop_leave_kernel(stubs->stopper);
+}
+
+static tw_status stopped(tw_stub *site, const tw_answer *answer, tw_error *error)
+{
+    if (answer->outcome == TW_OUTCOME_STOPPED) tw_stop_tear(site->stubs->stopper);
+    return tw_fail(error, TW_TERMINATED, "the instance was stopped while a kernel ran");
+}
+
+static tw_status on_stub(void *context, tw_store *store, tw_raw *values, size_t count, tw_error *error)
+{
+    (void)count;
+    tw_stub *site = context;
+    tw_answer answer;
+    bool go_on = arrive(site, tw_store_slot(store, 0), values, &answer);
+    if (!go_on || answer.outcome == TW_OUTCOME_STOPPED) return stopped(site, &answer, error);
+    if (answer.outcome == TW_OUTCOME_TRAP) return TW_TRAP;
+    values[0].i32 = (int32_t)answer.exit;
+    if (site->site->whole_function) return TW_OK;
+    tw_store_global_set_i64(store, &site->countdown, answer.countdown > INT64_MAX ? INT64_MAX : (int64_t)answer.countdown);
+    if (answer.retire && !site->retired) retire(site, store);
+    return TW_OK;
+}
+
+/* ---- slot 0: a region's first arrival ---- */
+
+static bool find_global(tw_store *store, const char *what, uint32_t number, tw_handle *out)
+{
+    char name[48];
+    snprintf(name, sizeof name, "tw:%s:%u", what, number);
+    return tw_store_export(store, name, TW_HANDLE_GLOBAL, out);
+}
+
+static tw_status install(tw_stub *site, uint32_t number, tw_store *store, tw_error *error)
+{
+    tw_handle stub, installed;
+    const tw_rewrite_site *rewritten = site->site;
+    bool found = find_global(store, "installed", number, &installed) &&
+                 (rewritten->whole_function || (find_global(store, "countdown", number, &site->countdown) &&
+                                                find_global(store, "guard", rewritten->func, &site->guard)));
+    if (!found) return tw_fail(error, TW_INTERNAL, "region %u lacks its globals", number);
+    TW_TRY(tw_store_func_new(store, rewritten->params, rewritten->param_count, rewritten->results,
+                             rewritten->result_count, on_stub, site, &stub, error));
+    if (!tw_store_table_set(store, &site->stubs->table, rewritten->slot, &stub) ||
+        !tw_store_global_set_i32(store, &installed, 1))
+        return tw_fail(error, TW_INTERNAL, "region %u can't be given its stub", number);
+    site->has_stub = true;
+    return TW_OK;
+}
+
+static tw_status on_first_arrival(void *context, tw_store *store, tw_raw *values, size_t count, tw_error *error)
+{
+    (void)count;
+    tw_stubs *stubs = context;
+    uint32_t number = (uint32_t)values[0].i32;
+    if (number >= stubs->plan->rewrite->site_count || stubs->sites[number].entry == TW_NONE)
+        return tw_fail(error, TW_INTERNAL, "there is no region %u", number);
+    return stubs->sites[number].has_stub ? TW_OK : install(&stubs->sites[number], number, store, error);
+}
+
+tw_status tw_stubs_attach(tw_stubs *stubs, tw_store *store, tw_error *error)
+{
+    static const uint8_t i32 = TW_I32;
+    tw_handle generic;
+    if (!tw_store_export(store, "tw:stubs", TW_HANDLE_TABLE, &stubs->table))
+        return tw_fail(error, TW_INTERNAL, "the rewritten module lacks its stub table");
+    TW_TRY(tw_store_func_new(store, &i32, 1, NULL, 0, on_first_arrival, stubs, &generic, error));
+    if (!tw_store_table_set(store, &stubs->table, 0, &generic))
+        return tw_fail(error, TW_INTERNAL, "the stub table has no first slot");
+    return TW_OK;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_INSTANCE_OFFLOAD_H
+#define TW_INSTANCE_OFFLOAD_H
+
+/* Puts the way of a loop together: survey and rewrite make a module with stubs; here the stubs are filled in and answered.
+ *
+ *   module     tw_offload_plan: which regions, what the rewrite made of them, the program for dispatch
+ *   instance   tw_stubs: slot 0 of the stub table installs a region's typed stub at its first arrival; a typed stub hands
+ *              its values to dispatch, sets the region's next countdown, and clears the function's guard when none of its
+ *              regions pays any more
+ *
+ * Everything of an instance's share happens on the thread that runs the guest. */
+
+#include "dispatch/dispatch.h"
+#include "engine/engine.h"
+#include "instance/stop.h"
+#include "kcache/kcache.h"
+#include "region/region.h"
+#include "rewrite/rewrite.h"
+
+/* ---- a module's share; immutable ---- */
+
+typedef struct tw_offload_plan {
+    tw_rewrite *rewrite;
+    tw_program *program;       /* of the regions that the rewrite took */
+    uint32_t *site_of_region;  /* by region of the survey */
+    uint32_t *entry_of_site;   /* index in the program, or TW_NONE for a site that the rewrite refused */
+    uint32_t *region_of_site;
+    uint32_t entry_count;
+} tw_offload_plan;
+
+/* survey outlives the plan. *out is NULL (and TW_OK) when there is no region to offload. */
+tw_status tw_offload_plan_new(const tw_wasm *wasm, const tw_survey *survey, tw_offload_plan **out, tw_error *error);
+void tw_offload_plan_free(tw_offload_plan *plan);
+
+/* ---- an instance's share ---- */
+
+typedef struct tw_stubs tw_stubs;
+
+typedef struct tw_stub {
+    tw_stubs *stubs;
+    uint32_t entry;    /* in the program */
+    const tw_rewrite_site *site;
+    bool has_stub, retired;
+    tw_handle countdown, guard;
+} tw_stub;
+
+struct tw_stubs {
+    const tw_offload_plan *plan;
+    tw_dispatch *dispatch;
+    tw_stopper *stopper;
+    tw_handle table;   /* tw:stubs */
+    tw_stub *sites;    /* as many as the rewrite has */
+};
+
+tw_status tw_stubs_new(const tw_offload_plan *plan, const tw_dispatch_options *options, tw_stopper *stopper,
+                         tw_stubs **out, tw_error *error);
+void tw_stubs_free(tw_stubs *stubs);
+/* Puts the generic stub in; before any guest code runs. */
+tw_status tw_stubs_attach(tw_stubs *stubs, tw_store *store, tw_error *error);
+
+#endif
