@@ -11,73 +11,108 @@
 
 /* ---- inspect ---- */
 
+/* Loops first, in code order, then the regions that are whole functions and have perhaps no loop at all. */
+
+typedef enum standing { IS_REGION, IS_INNER, IS_REFUSED } standing;
+static const char *const standings[] = {"region", "inner", "refused"};
+
+static standing standing_of(const tw_survey_loop *loop)
+{
+    return loop->refusal == TW_REFUSAL_NONE ? IS_REGION : loop->refusal == TW_REFUSAL_INNER_OF ? IS_INNER : IS_REFUSED;
+}
+
+static void key_string(tw_bytes *out, int *first, const char *key, const char *value)
+{
+    tw_json_key(out, first, key);
+    tw_json_string(out, value);
+}
+
+static void key_number(tw_bytes *out, int *first, const char *key, uint64_t value)
+{
+    tw_json_key(out, first, key);
+    tw_bytes_printf(out, "%" PRIu64, value);
+}
+
+static void key_model(tw_bytes *out, int *first, const tw_model *model)
+{
+    tw_bytes text = {0};
+    tw_model_describe(model, 0, &text);
+    key_string(out, first, "model", text.data ? text.data : "");
+    tw_bytes_free(&text);
+}
+
 static void json_loop(tw_bytes *out, const tw_survey *survey, const tw_survey_loop *loop)
 {
     int first = 1;
+    standing now = standing_of(loop);
     tw_bytes_append_string(out, "    {");
-    tw_json_key(out, &first, "name");
-    tw_json_string(out, loop->name);
-    tw_json_key(out, &first, "function");
-    tw_bytes_printf(out, "%u", loop->func);
-    tw_json_key(out, &first, "offset");
-    tw_bytes_printf(out, "%" PRIu64, loop->place);
-    tw_json_key(out, &first, "depth");
-    tw_bytes_printf(out, "%u", loop->depth);
-    tw_json_key(out, &first, "refusal");
-    tw_json_string(out, tw_refusal_name((tw_refusal)loop->refusal));
-    if (loop->detail) {
-        tw_json_key(out, &first, "detail");
-        tw_json_string(out, loop->detail);
-    }
-    if (loop->region != TW_NONE) {
-        tw_json_key(out, &first, "region");
-        tw_json_string(out, survey->regions[loop->region].model->name);
-    }
+    key_string(out, &first, "name", loop->name);
+    key_number(out, &first, "function", loop->func);
+    key_number(out, &first, "offset", loop->place);
+    key_number(out, &first, "depth", loop->depth);
+    key_string(out, &first, "status", standings[now]);
+    if (now != IS_REGION) key_string(out, &first, "refusal", tw_refusal_name((tw_refusal)loop->refusal));
+    if (loop->detail) key_string(out, &first, "detail", loop->detail);
+    if (loop->region != TW_NONE) key_string(out, &first, "region", survey->regions[loop->region].model->name);
+    if (now == IS_REGION) key_model(out, &first, survey->regions[loop->region].model);
     tw_bytes_append_byte(out, '}');
 }
 
-static void json_region(tw_bytes *out, const tw_survey_region *region)
+static void json_function(tw_bytes *out, const tw_survey_region *region)
 {
     int first = 1;
-    tw_bytes model = {0};
-    tw_model_describe(region->model, 0, &model);
     tw_bytes_append_string(out, "    {");
-    tw_json_key(out, &first, "name");
-    tw_json_string(out, region->model->name);
-    tw_json_key(out, &first, "function");
-    tw_bytes_printf(out, "%u", region->func);
-    tw_json_key(out, &first, "whole_function");
-    tw_bytes_append_string(out, region->whole_function ? "true" : "false");
-    tw_json_key(out, &first, "model");
-    tw_json_string(out, model.data ? model.data : "");
+    key_string(out, &first, "name", region->model->name);
+    key_number(out, &first, "function", region->func);
+    key_model(out, &first, region->model);
     tw_bytes_append_byte(out, '}');
-    tw_bytes_free(&model);
 }
 
 static void write_json(const tw_module *module, const tw_survey *survey, tw_bytes *out)
 {
     (void)module;
+    const char *before = "\n";
     tw_bytes_append_string(out, "{\n  \"loops\": [");
-    for (uint32_t i = 0; i < survey->loop_count; i++) {
-        tw_bytes_append_string(out, i ? ",\n" : "\n");
+    for (uint32_t i = 0; i < survey->loop_count; i++, before = ",\n") {
+        tw_bytes_append_string(out, before);
         json_loop(out, survey, &survey->loops[i]);
     }
-    tw_bytes_append_string(out, "\n  ],\n  \"regions\": [");
+    tw_bytes_append_string(out, "\n  ],\n  \"functions\": [");
+    before = "\n";
     for (uint32_t i = 0; i < survey->region_count; i++) {
-        tw_bytes_append_string(out, i ? ",\n" : "\n");
-        json_region(out, &survey->regions[i]);
+        if (!survey->regions[i].whole_function) continue;
+        tw_bytes_append_string(out, before);
+        json_function(out, &survey->regions[i]);
+        before = ",\n";
     }
     tw_bytes_append_string(out, "\n  ]\n}\n");
 }
 
+static void text_loop(tw_bytes *out, const tw_survey *survey, const tw_survey_loop *loop)
+{
+    tw_bytes_printf(out, "%s at 0x%" PRIx64 ", depth %u: ", loop->name, loop->place, loop->depth);
+    switch (standing_of(loop)) {
+    case IS_REGION:
+        tw_bytes_append_string(out, "region\n");
+        tw_model_describe(survey->regions[loop->region].model, 1, out);
+        break;
+    case IS_INNER: tw_bytes_printf(out, "part of %s\n", survey->regions[loop->region].model->name); break;
+    case IS_REFUSED:
+        tw_bytes_printf(out, "refused: %s: %s\n", tw_refusal_name((tw_refusal)loop->refusal),
+                        loop->detail ? loop->detail : tw_refusal_meaning((tw_refusal)loop->refusal));
+        break;
+    }
+}
+
 static void write_text(const tw_module *module, const tw_survey *survey, tw_bytes *out)
 {
+    (void)module;
     if (!survey->loop_count && !survey->region_count) tw_bytes_append_string(out, "the module has no loops\n");
-    tw_survey_print(survey, &module->wasm, out);
+    for (uint32_t i = 0; i < survey->loop_count; i++) text_loop(out, survey, &survey->loops[i]);
     for (uint32_t i = 0; i < survey->region_count; i++) {
-        const tw_survey_region *region = &survey->regions[i];
-        tw_bytes_printf(out, "\n%s%s:\n", region->model->name, region->whole_function ? ", the whole function" : "");
-        tw_model_describe(region->model, 1, out);
+        if (!survey->regions[i].whole_function) continue;
+        tw_bytes_printf(out, "%s: the whole function is a region\n", survey->regions[i].model->name);
+        tw_model_describe(survey->regions[i].model, 1, out);
     }
 }
 

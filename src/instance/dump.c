@@ -61,12 +61,12 @@ static bool is_inside(const tw_model *model, uint32_t inner, uint32_t loop)
     return inner == loop;
 }
 
-/* The same address in each iteration, as far as the model's text goes. */
-static bool same_address(const tw_model *model, uint32_t a, uint32_t b)
+/* Rows that move alike with the loop at `depth` and those around it; what is further in stays within a row. */
+static bool same_rows(const tw_model *model, uint32_t a, uint32_t b, uint32_t depth)
 {
     const tw_affine *x = address(model, a), *y = address(model, b);
     return x->base == y->base && model->accesses[a].offset == model->accesses[b].offset &&
-           !memcmp(x->coef, y->coef, sizeof x->coef);
+           !memcmp(x->coef, y->coef, (depth + 1) * sizeof *x->coef);
 }
 
 static bool looks_parallel(const tw_model *model, const tw_facts *facts, uint32_t loop)
@@ -78,7 +78,7 @@ static bool looks_parallel(const tw_model *model, const tw_facts *facts, uint32_
         if (facts->stride[s][model->loops[loop].depth] == TW_STRIDE_ZERO) return false;
         for (uint32_t a = 0; a < model->access_count; a++)
             if (facts->group[a] == facts->group[s] && is_inside(model, model->accesses[a].loop, loop) &&
-                !same_address(model, a, s))
+                !same_rows(model, a, s, model->loops[loop].depth))
                 return false;
     }
     return true;
