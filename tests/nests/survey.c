@@ -31,9 +31,11 @@ static void check_model(uint64_t seed, const tw_model *model)
     tw_model *copy;
     if (tw_model_verify(model, &error) != TW_OK) fail(seed, "a model isn't well-formed", &error);
     tw_model_print(model, &first);
-    if (tw_model_parse(first.data, first.size, &copy, &error) != TW_OK) fail(seed, "a model's text can't be read", &error);
+    if (tw_model_parse(first.data, first.size, &copy, &error) != TW_OK)
+        fail(seed, "a model's text can't be read", &error);
     tw_model_print(copy, &second);
-    if (first.failed || second.failed || strcmp(first.data, second.data) != 0) fail(seed, "a model isn't its own text", &error);
+    if (first.failed || second.failed || strcmp(first.data, second.data) != 0)
+        fail(seed, "a model isn't its own text", &error);
     tw_model_free(copy);
     tw_bytes_free(&first);
     tw_bytes_free(&second);
