@@ -75,8 +75,8 @@ static void compare(const char *path, uint32_t address, bool wraps)
         check(totals.kernel_iterations == 0, "addresses that wrap round ran in kernels", &totals);
         check(strstr(totals.refusals, "wrap ") != NULL, "wrapping isn't named", &totals);
     } else {
-        check(totals.kernel_iterations > 0 && totals.original_iterations == 0, "the end of the memory isn't offloaded",
-              &totals);
+        check(totals.kernel_iterations >= N - 4 && totals.original_iterations <= 1,
+              "the end of the memory isn't offloaded", &totals);
     }
 }
 

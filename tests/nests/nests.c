@@ -29,7 +29,7 @@
 
 extern char **environ;
 
-enum { MAX_JOBS = 64, MAX_NAMES = 40, FAILURES_SHOWN = 5 };
+enum { MAX_JOBS = 64, MAX_NAMES = 40, FAILURES_SHOWN = 2 };
 
 typedef struct settings {
     const char *self, *write;
