@@ -26,9 +26,10 @@ if(TW_PLANT) # only files that know of planted bugs are told: changing the bug b
   endforeach()
 endif()
 
-# The engine's library is large; lld links it several times faster than GNU ld.
+# The engine's library is large; lld links it several times faster than GNU ld,
+# and a test program is a third smaller without the sections that nothing uses.
 find_program(TW_LLD NAMES ld.lld HINTS /usr/lib/llvm-19/bin NO_DEFAULT_PATH)
 if(TW_LLD)
   get_filename_component(TW_LLD_DIR ${TW_LLD} DIRECTORY)
-  add_link_options(-B${TW_LLD_DIR} -fuse-ld=lld)
+  add_link_options(-B${TW_LLD_DIR} -fuse-ld=lld -Wl,--gc-sections)
 endif()
