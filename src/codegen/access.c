@@ -134,6 +134,16 @@ static const tw_instances *offset_at(tw_emitter *e, uint32_t access, uint32_t de
 
 /* ---- one access ---- */
 
+/* Do the rows, as many as lanes, lie side by side in memory? */
+static bool is_unit_by_rows(const tw_emitter *e, uint32_t access)
+{
+    int64_t known;
+    if (e->row_loop == TW_NONE || e->rows != e->lanes || e->vectors != 1) return false;
+    if (!encloses(e->model, e->row_loop, e->model->accesses[access].loop)) return false;
+    return tw_stride_known(e, access, e->model->loops[e->row_loop].depth, &known) &&
+           known == e->model->accesses[access].width;
+}
+
 tw_place tw_gen_place(tw_emitter *e, uint32_t access)
 {
     tw_place p = {.access = access, .delta = e->delta[access]};
@@ -145,6 +155,7 @@ tw_place tw_gen_place(tw_emitter *e, uint32_t access)
     p.has_lanes = !is_known || known != 0;
     p.is_contiguous = is_known && known == e->model->accesses[access].width;
     p.lane_stride = stride_of(e, access, e->lane_loop);
+    p.is_turned = p.has_lanes && !p.is_contiguous && is_unit_by_rows(e, access);
     return p;
 }
 
@@ -253,6 +264,19 @@ LLVMValueRef tw_gen_load(tw_emitter *e, const tw_place *p, uint32_t row, uint32_
     return extend(e, load_raw(e, p, memory.type, row, vector), memory, type, p->has_lanes ? e->lanes : 1);
 }
 
+/* All rows of a turned access: a vector of rows for each lane, then transposed. */
+static void load_turned(tw_emitter *e, const tw_place *p, LLVMValueRef *rows)
+{
+    const tw_model_access *x = &e->model->accesses[p->access];
+    memory_type memory = memory_type_of(e, (tw_op)x->op);
+    uint8_t type = (uint8_t)tw_type_from_letter(tw_op_describe((tw_op)x->op)->results[0]);
+    LLVMTypeRef wide = LLVMVectorType(memory.type, e->rows);
+    for (uint32_t lane = 0; lane < e->lanes; lane++)
+        rows[lane] = load_at(e, p, wide, (uint64_t)x->width * e->rows, 0, 0, lane);
+    tw_gen_transpose(e, rows, e->rows);
+    for (uint32_t r = 0; r < e->rows; r++) rows[r] = extend(e, rows[r], memory, type, e->lanes);
+}
+
 static bool stores_to_group(const tw_emitter *e, const tw_node *node, uint8_t group)
 {
     for (uint32_t i = 0; i < node->child_count; i++) {
@@ -280,7 +304,8 @@ void tw_gen_read(tw_emitter *e, const tw_node *node)
     bool before = can_go_before(e, node);
     LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
     if (before) LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->scopes[e->depth].before));
-    for (uint32_t r = 0; r < out->rows; r++)
+    if (p.is_turned) load_turned(e, &p, out->of);
+    for (uint32_t r = 0; r < out->rows && !p.is_turned; r++)
         for (uint32_t v = 0; v < out->vectors; v++) out->of[r * out->vectors + v] = tw_gen_load(e, &p, r, v);
     if (before) tw_gen_back(e, back);
 }
@@ -350,11 +375,27 @@ void tw_gen_store_value(tw_emitter *e, const tw_place *p, LLVMValueRef value, LL
     else store_at(e, p, value, x->width, guard, row, vector, 0);
 }
 
+static void store_turned(tw_emitter *e, const tw_place *p, const tw_instances *values)
+{
+    const tw_model_access *x = &e->model->accesses[p->access];
+    LLVMTypeRef memory = memory_type_of(e, (tw_op)x->op).type;
+    LLVMValueRef rows[TW_MAX_ROWS];
+    for (uint32_t r = 0; r < e->rows; r++)
+        rows[r] = narrow(e, tw_gen_splat(e, tw_gen_instance(values, r, 0), e->lanes), memory, e->lanes);
+    tw_gen_transpose(e, rows, e->rows);
+    for (uint32_t lane = 0; lane < e->lanes; lane++)
+        store_at(e, p, rows[lane], (uint64_t)x->width * e->rows, NULL, 0, 0, lane);
+}
+
 void tw_gen_store(tw_emitter *e, const tw_node *node, LLVMValueRef only_if)
 {
     const tw_instances *values = tw_gen_value(e, node->value);
     const tw_instances *guards = node->guard == TW_NONE ? NULL : tw_gen_value(e, node->guard);
     tw_place p = tw_gen_place(e, node->access);
+    if (p.is_turned && !guards && !only_if) {
+        store_turned(e, &p, values);
+        return;
+    }
     uint32_t rows = e->row_loop == TW_NONE ? 1 : e->rows, vectors = e->lane_loop == TW_NONE ? 1 : e->vectors;
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t v = 0; v < vectors; v++) {

@@ -10,9 +10,9 @@
  *                                                                           └─► after
  * One with lanes or rows is that loop several times in a row: whole vectors, then what is left.
  *
- * A call shared by several threads (no parallel root): all of them run the sequential loops and read; stores outside thread
- * loops are thread 0's, between two meetings; a thread loop ends with a meeting, and begins with one when a thread
- * might still be reading what it stores. */
+ * A call shared by several threads (no parallel root): all of them run the sequential loops around thread loops, and read;
+ * stores outside thread loops, and loops with stores but without a thread loop, are thread 0's, between two meetings; a
+ * thread loop ends with a meeting, and begins with one when a thread might still be reading what it stores. */
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -383,6 +383,34 @@ static void emit_loop(tw_emitter *e, const tw_node *node)
     else e->meet_pending |= pending;
 }
 
+static bool has_thread_loop(const tw_emitter *e, const tw_node *node)
+{
+    if (node->threads) return true;
+    for (uint32_t i = 0; i < node->child_count; i++)
+        if (has_thread_loop(e, &e->tree->nodes[node->children[i]])) return true;
+    return false;
+}
+
+/* A loop with stores that no other thread has a part in. What is computed inside is thread 0's alone, so the branch is a
+ * scope; the schedule sees to it that nothing inside is wanted outside. */
+static void emit_lone_loop(tw_emitter *e, const tw_node *node)
+{
+    emit_meeting(e);
+    LLVMBasicBlockRef mine = tw_gen_block(e, "mine"), done = tw_gen_block(e, "done"), around = LLVMGetInsertBlock(e->builder);
+    LLVMValueRef first = LLVMBuildICmp(e->builder, LLVMIntEQ, e->thread, LLVMConstNull(e->i32), "");
+    LLVMBuildCondBr(e->builder, first, mine, done);
+    LLVMPositionBuilderAtEnd(e->builder, mine);
+    push_scope(e, (tw_scope){.loop = TW_NONE, .sets_off_blocks = true, .around = around});
+    e->in_threads = true;
+    if (e->model->loops[node->loop].is_if) emit_if(e, node);
+    else emit_loop(e, node);
+    e->in_threads = false;
+    e->depth--;
+    LLVMBuildBr(e->builder, done);
+    LLVMPositionBuilderAtEnd(e->builder, done);
+    emit_meeting(e);
+}
+
 static void emit_node(tw_emitter *e, uint32_t index)
 {
     const tw_node *node = &e->tree->nodes[index];
@@ -394,6 +422,8 @@ static void emit_node(tw_emitter *e, uint32_t index)
     } else if (node->kind == TW_NODE_STORE) {
         if (alone) emit_lone_store(e, node);
         else tw_gen_store(e, node, NULL);
+    } else if (alone && !has_thread_loop(e, node) && has_kind(e, node, TW_NODE_STORE)) {
+        emit_lone_loop(e, node);
     } else if (e->model->loops[node->loop].is_if) {
         bool pending = e->meet_pending;
         emit_if(e, node);

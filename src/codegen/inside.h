@@ -50,6 +50,7 @@ typedef struct tw_place {
     const tw_instances *offsets;
     int64_t delta;                 /* to the representative */
     bool has_lanes, is_contiguous; /* lanes: the access differs by lane; as one vector */
+    bool is_turned;                /* one vector by rows instead, of as many rows as there are lanes */
     LLVMValueRef lane_stride;
 } tw_place;
 
@@ -147,6 +148,10 @@ LLVMValueRef tw_gen_load(tw_emitter *e, const tw_place *p, uint32_t row, uint32_
 void tw_gen_store_value(tw_emitter *e, const tw_place *p, LLVMValueRef value, LLVMValueRef guard, uint32_t row, uint32_t vector);
 /* only_if: an i1, or NULL. */
 void tw_gen_store(tw_emitter *e, const tw_node *node, LLVMValueRef only_if);
+
+/* ---- turn.c ---- */
+/* n vectors of n lanes become their transpose: row r of `m` gets element r of each. n: a power of two, at most TW_MAX_ROWS. */
+void tw_gen_transpose(tw_emitter *e, LLVMValueRef *m, uint32_t n);
 
 /* ---- held.c ---- */
 /* The cells that a loop with this node can hold; places are made in the scope around, which is current. */

@@ -77,6 +77,7 @@ static uint8_t *place(machine *m, uint32_t access)
 {
     const tw_model_access *x = &m->model->accesses[access];
     uint64_t at = linear(m, m->in->layout->access[access], x->loop), size = m->in->memory_size;
+    if (m->in->touch) m->in->touch(m->in->context, access, m->counter, at);
     if (size >= x->width && at <= size - x->width) return m->in->memory + at;
     tw_fail(m->error, TW_INVALID, "access x%u at byte %lld is outside the memory", access, (long long)at);
     return NULL;

@@ -17,6 +17,9 @@ typedef struct tw_interp {
     bool canonical_nan;
     const tw_facts *facts;  /* with `shuffle`: loops that are parallel are run in a random order; may be NULL else */
     uint64_t shuffle;       /* 0: program order; else a seed */
+    /* Called before each access that is made; counters by loop. NULL: nobody wants to know. */
+    void (*touch)(void *context, uint32_t access, const uint64_t *counters, uint64_t address);
+    void *context;
 } tw_interp;
 
 /* Trips first … last-1 of loop 0 (or the items of a region without loops). An access outside memory fails with TW_INVALID

@@ -123,12 +123,14 @@ static double subtree_cost(const scheduler *s, uint32_t node, uint32_t lane_loop
 
 /* ---- lanes ---- */
 
-/* Must all loops beneath make the same number of trips in every lane? They must, and this says whether they do. */
+/* May trips of `loop` go side by side in what is beneath? Loops there must make the same number of trips in each, and no
+ * store may go to one cell in all (a loop that never has two trips passes for parallel). */
 static bool uniform_beneath(const scheduler *s, uint32_t node, uint32_t loop)
 {
     const tw_node *n = &s->tree->nodes[node];
     for (uint32_t i = 0; i < n->child_count; i++) {
         const tw_node *child = &s->tree->nodes[n->children[i]];
+        if (child->kind == TW_NODE_STORE && tw_stride_by(s->model, s->facts, child->access, loop) == TW_STRIDE_ZERO) return false;
         if (child->kind != TW_NODE_LOOP) continue;
         if (tw_trips_vary_with(s->model, s->facts, child->loop, loop)) return false;
         if (!uniform_beneath(s, n->children[i], loop)) return false;
@@ -311,6 +313,48 @@ static void choose_rows(scheduler *s, uint32_t node)
     set_vectors(s, node, lanes < full ? lanes : full, tiles[best].vectors);
 }
 
+/* ---- squares ---- */
+
+enum { SQUARE = 8 };
+
+/* Every access beneath is in unit or zero steps by one of the two loops, and each of them has one that needs it. */
+static bool wants_square(const scheduler *s, const tw_node *n, uint32_t a, uint32_t b)
+{
+    bool by_a = false, by_b = false;
+    for (uint32_t i = 0; i < n->child_count; i++) {
+        const tw_node *child = &s->tree->nodes[n->children[i]];
+        if (child->kind == TW_NODE_LOOP || child->guard != TW_NONE) return false;
+        tw_stride stride_a = tw_stride_by(s->model, s->facts, child->access, a);
+        tw_stride stride_b = tw_stride_by(s->model, s->facts, child->access, b);
+        if (stride_a == TW_STRIDE_ANY && stride_b != TW_STRIDE_UNIT) return false;
+        if (stride_b == TW_STRIDE_ANY && stride_a != TW_STRIDE_UNIT) return false;
+        by_a |= stride_b == TW_STRIDE_ANY;
+        by_b |= stride_a == TW_STRIDE_ANY;
+    }
+    return by_a && by_b;
+}
+
+/* Two parallel loops, one in the other and nothing else, over arrays of which one lies along the one and another along the
+ * other: a transpose. A square of both is done at once, turned in registers. */
+static void choose_squares(scheduler *s, uint32_t node)
+{
+    tw_node *n = &s->tree->nodes[node];
+    if (n->kind != TW_NODE_LOOP) return;
+    for (uint32_t i = 0; i < n->child_count; i++) choose_squares(s, n->children[i]);
+    if (n->child_count != 1 || n->rows > 1) return;
+    tw_node *inner = &s->tree->nodes[n->children[0]];
+    if (inner->kind != TW_NODE_LOOP || inner->rows > 1 || !is_parallel(s, n->loop) || !is_parallel(s, inner->loop)) return;
+    if (!uniform_beneath(s, node, n->loop) || !uniform_beneath(s, n->children[0], inner->loop) ||
+        !wants_square(s, inner, n->loop, inner->loop))
+        return;
+    widths w = {1, 8};
+    measure_widths(s, n->children[0], inner->loop, &w);
+    uint32_t side = s->target->vector_bytes / w.widest;
+    if (side > SQUARE) side = SQUARE;
+    n->rows = inner->lanes = (uint16_t)side;
+    n->lanes = n->vectors = inner->vectors = 1;
+}
+
 /* ---- blocks ---- */
 
 enum { BLOCK_TRIPS = 128, BLOCK_GRAIN = 32 };
@@ -368,6 +412,43 @@ static void choose_threads(scheduler *s, uint32_t node, bool is_root)
     for (uint32_t i = 0; i < n->child_count; i++) choose_threads(s, n->children[i], false);
 }
 
+static bool has_thread_loop(const scheduler *s, uint32_t node)
+{
+    const tw_node *n = &s->tree->nodes[node];
+    if (n->threads) return true;
+    for (uint32_t i = 0; i < n->child_count; i++)
+        if (has_thread_loop(s, n->children[i])) return true;
+    return false;
+}
+
+static bool stores_and_carries(const scheduler *s, uint32_t node, bool *stores, bool *carries)
+{
+    const tw_node *n = &s->tree->nodes[node];
+    if (n->kind == TW_NODE_STORE) *stores = true;
+    if (n->kind == TW_NODE_LOOP) *carries |= s->carries[n->loop];
+    for (uint32_t i = 0; i < n->child_count; i++) stores_and_carries(s, n->children[i], stores, carries);
+    return *stores && *carries;
+}
+
+/* Threads inside a sequential loop want everything else in it to be one thread's, or to be done by each: a loop that both
+ * stores and hands a scalar on is neither. */
+static bool can_share(const scheduler *s, uint32_t node)
+{
+    const tw_node *n = &s->tree->nodes[node];
+    bool stores = false, carries = false;
+    if (n->kind != TW_NODE_LOOP || n->threads) return true;
+    if (!has_thread_loop(s, node)) return !stores_and_carries(s, node, &stores, &carries);
+    for (uint32_t i = 0; i < n->child_count; i++)
+        if (!can_share(s, n->children[i])) return false;
+    return true;
+}
+
+static void clear_threads(scheduler *s)
+{
+    for (uint32_t i = 0; i < s->tree->node_count; i++) s->tree->nodes[i].threads = false;
+    s->tree->shares_work = false;
+}
+
 tw_status tw_schedule_make(const tw_model *model, const tw_facts *facts, const tw_target *target, tw_arena *arena,
                            tw_tree **out, tw_error *error)
 {
@@ -384,10 +465,12 @@ tw_status tw_schedule_make(const tw_model *model, const tw_facts *facts, const t
     bool failed = false;
     for (uint32_t i = 0; i < s->tree->root_count; i++) {
         choose_threads(s, s->tree->roots[i], true);
+        if (s->tree->shares_work && !can_share(s, s->tree->roots[i])) clear_threads(s);
         interchange(s, s->tree->roots[i]);
         if (!target->vector_bytes) continue;
         choose_lanes(s, s->tree->roots[i]);
         choose_rows(s, s->tree->roots[i]);
+        choose_squares(s, s->tree->roots[i]);
         if (!block_root(s, i)) failed = true;
         break;
     }

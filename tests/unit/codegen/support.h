@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <cmocka.h>
@@ -148,6 +149,57 @@ static inline int32_t subject_run(subject *s, const kernel *k, uint8_t *memory, 
     tw_kernel_env env = {.memory = memory, .memory_size = size, .args = s->args, .outputs = s->outputs, .stop = &s->stop,
                          .thread = 0, .threads = 1};
     return k->entry(&env, first, last);
+}
+
+/* Several threads make the same call together. */
+typedef struct team {
+    pthread_barrier_t barrier;
+    subject *s;
+    const kernel *k;
+    uint8_t *memory;
+    uint32_t threads;
+} team;
+
+typedef struct member {
+    team *team;
+    uint32_t index;
+    int32_t result;
+} member;
+
+static inline int32_t team_meet(void *context)
+{
+    pthread_barrier_wait(&((team *)context)->barrier);
+    return 0;
+}
+
+static inline void *team_join(void *context)
+{
+    member *m = context;
+    team *t = m->team;
+    tw_kernel_env env = {.memory = t->memory, .memory_size = MEMORY_BYTES, .args = t->s->args, .outputs = t->s->outputs,
+                         .stop = &t->s->stop, .thread = m->index, .threads = t->threads, .meet = team_meet, .context = t};
+    m->result = t->k->entry(&env, 0, t->s->iterations);
+    return NULL;
+}
+
+/* At most 8 threads; DONE, or what one of them answered instead. */
+static inline int32_t subject_run_team(subject *s, const kernel *k, uint8_t *memory, uint32_t threads)
+{
+    team t = {.s = s, .k = k, .memory = memory, .threads = threads};
+    member members[8];
+    pthread_t ids[8];
+    int32_t result = TW_KERNEL_DONE;
+    pthread_barrier_init(&t.barrier, NULL, threads);
+    for (uint32_t i = 0; i < threads; i++) {
+        members[i] = (member){&t, i, -1};
+        assert_int_equal(pthread_create(&ids[i], NULL, team_join, &members[i]), 0);
+    }
+    for (uint32_t i = 0; i < threads; i++) {
+        pthread_join(ids[i], NULL);
+        if (members[i].result != TW_KERNEL_DONE) result = members[i].result;
+    }
+    pthread_barrier_destroy(&t.barrier);
+    return result;
 }
 
 static inline void subject_interpret(subject *s, uint8_t *memory, uint64_t size, uint64_t shuffle)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kernels do beside arithmetic: guards, ifs, carried scalars beneath lanes, threads that share one call, the range
  * check, the stop flag, moves that keep signalling NaNs; and what they never do: fuse a multiplication with an addition. */
-#include <pthread.h>
-
 #include "support.h"
 
 static tw_codegen *codegen;
@@ -60,53 +58,6 @@ static void guards_ifs_and_carried_scalars(void **state)
 
 /* ---- threads ---- */
 
-typedef struct team {
-    pthread_barrier_t barrier;
-    subject *s;
-    const kernel *k;
-    uint8_t *memory;
-    uint32_t threads;
-} team;
-
-typedef struct member {
-    team *team;
-    uint32_t index;
-    int32_t result;
-} member;
-
-static int32_t meet(void *context)
-{
-    pthread_barrier_wait(&((team *)context)->barrier);
-    return 0;
-}
-
-static void *join(void *context)
-{
-    member *m = context;
-    team *t = m->team;
-    tw_kernel_env env = {.memory = t->memory, .memory_size = MEMORY_BYTES, .args = t->s->args, .outputs = t->s->outputs,
-                         .stop = &t->s->stop, .thread = m->index, .threads = t->threads, .meet = meet, .context = t};
-    m->result = t->k->entry(&env, 0, t->s->iterations);
-    return NULL;
-}
-
-static void run_team(subject *s, const kernel *k, uint8_t *where, uint32_t threads)
-{
-    team t = {.s = s, .k = k, .memory = where, .threads = threads};
-    member members[8];
-    pthread_t ids[8];
-    pthread_barrier_init(&t.barrier, NULL, threads);
-    for (uint32_t i = 0; i < threads; i++) {
-        members[i] = (member){&t, i, -1};
-        assert_int_equal(pthread_create(&ids[i], NULL, join, &members[i]), 0);
-    }
-    for (uint32_t i = 0; i < threads; i++) {
-        pthread_join(ids[i], NULL);
-        assert_int_equal(members[i].result, TW_KERNEL_DONE);
-    }
-    pthread_barrier_destroy(&t.barrier);
-}
-
 static void threads_share_a_sequential_loop(void **state)
 {
     (void)state;
@@ -123,7 +74,7 @@ static void threads_share_a_sequential_loop(void **state)
         assert_true(k.info.shares_work);
         for (uint32_t threads = 1; threads <= 5; threads += 2) {
             memcpy(got, memory, MEMORY_BYTES);
-            run_team(&s, &k, got, threads);
+            assert_int_equal(subject_run_team(&s, &k, got, threads), TW_KERNEL_DONE);
             assert_same_memory(got, expected, "threads");
         }
         kernel_free(&k);
