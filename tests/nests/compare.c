@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compare.h"
 
+#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness.h"
 
@@ -109,6 +111,7 @@ typedef struct comparison {
     nest_verdict *verdicts;
     uint8_t *picture, *scratch;
     bool sabotaged;
+    char folder[64]; /* of the kernel cache: the run on several threads finds the kernels of the one before on disk */
     nest_watch watch;
     void *context;
 } comparison;
@@ -211,11 +214,17 @@ static void run_all(comparison *c, const run_mode *mode)
         exit(2);
     }
     free(bytes);
-    tw_kernel_cache *cache = harness_cache(engine, NULL);
+    tw_kernel_cache *cache = harness_cache(engine, c->folder);
     for (uint32_t i = 0; i < c->count; i++) run_nest(c, i, module, cache, mode);
     tw_kernel_cache_free(cache);
     tw_module_free(module);
     tw_engine_free(engine);
+}
+
+static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *where)
+{
+    (void)about, (void)kind, (void)where;
+    return remove(path);
 }
 
 void nests_compare(const nest *nests, uint32_t count, uint32_t threads, bool sabotaged, nest_watch watch, void *context,
@@ -234,9 +243,11 @@ void nests_compare(const nest *nests, uint32_t count, uint32_t threads, bool sab
                     .sabotaged = sabotaged,
                     .watch = watch,
                     .context = context};
-    if (!c.originals || !c.picture || !c.scratch) abort();
+    snprintf(c.folder, sizeof c.folder, "/tmp/tensorwasm-nests-XXXXXX");
+    if (!c.originals || !c.picture || !c.scratch || !mkdtemp(c.folder)) abort();
     memset(verdicts, 0, count * sizeof *verdicts);
     for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) run_all(&c, &modes[m]);
+    nftw(c.folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
     free(c.originals);
     free(c.picture);
     free(c.scratch);
