@@ -4,6 +4,7 @@
  * The order is: everything of the command line that can be wrong is looked at before any guest code runs, so that a
  * usage error has no effects; then spawn, `_initialize` for a reactor, the function; then the report; then the exit
  * code. */
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -76,29 +77,37 @@ static char *default_cache_folder(void)
     return folder;
 }
 
-static tw_status new_cache(holder *h, const char *folder, tw_error *error)
+/* A folder that was named must be usable; without the usual one kernels live in memory only. */
+static tw_status check_folder(const holder *h, tw_error *error)
 {
-    tw_kernel_cache_options options = TW_KERNEL_CACHE_OPTIONS_INIT;
-    options.directory = folder;
-    return tw_kernel_cache_new(h->engine, &options, &h->cache, error);
+    const char *refusal = tw_kernel_cache_refusal(h->cache);
+    if (!refusal) return TW_OK;
+    *error = (tw_error){.status = TW_IO, .function = TW_NO_FUNCTION, .offset = TW_NO_OFFSET};
+    snprintf(error->message, sizeof error->message, "--cache-dir: %s", refusal);
+    if (h->s->cache_dir) return TW_IO;
+    if (h->s->verbose) cli_say("%s", refusal);
+    return TW_OK;
 }
 
-/* What is only wished for may fail: --offload=auto then runs without, and the usual folder may be unusable. What was
- * named must be there: --offload=force, --cache-dir. */
 static tw_status make_cache(holder *h, tw_error *error)
 {
     const settings *s = h->s;
     if (s->offload == TW_OFFLOAD_OFF) return TW_OK;
+    tw_kernel_cache_options options = TW_KERNEL_CACHE_OPTIONS_INIT;
     char *usual = s->cache_dir || s->no_cache ? NULL : default_cache_folder();
-    tw_status status = new_cache(h, s->no_cache ? NULL : s->cache_dir ? s->cache_dir : usual, error);
-    if (status && usual) {
-        if (s->verbose) cli_say("no disk cache: %s", error->message);
-        status = new_cache(h, NULL, error);
-    }
+    options.directory = s->no_cache ? NULL : s->cache_dir ? s->cache_dir : usual;
+    tw_status status = tw_kernel_cache_new(h->engine, &options, &h->cache, error);
+    if (!status) status = check_folder(h, error);
     free(usual);
-    if (!status || s->cache_dir || s->offload == TW_OFFLOAD_FORCE) return status;
-    if (s->verbose) cli_say("no offload: %s", error->message);
-    return TW_OK;
+    return status;
+}
+
+static void tell_cache(const holder *h)
+{
+    tw_kernel_cache_stats stats;
+    tw_kernel_cache_get_stats(h->cache, &stats);
+    cli_say("kernels: %" PRIu64 " from disk, %" PRIu64 " refused there, %" PRIu64 " in memory at the end",
+            stats.disk_hits, stats.disk_rejected, stats.kernels);
 }
 
 static tw_status load(holder *h, tw_error *error)
@@ -213,6 +222,7 @@ static int finish(const holder *h, tw_status status, const tw_error *error)
     if (!status) cli_invocation_print(&h->invocation, stdout);
     fflush(stdout);
     int code = exit_code(h, status, error);
+    if (h->s->verbose && h->cache) tell_cache(h);
     if (wants_report(h->s) && h->instance) {
         int reported = report(h);
         if (code == CLI_EXIT_DONE) code = reported;
@@ -294,8 +304,8 @@ static const cli_option options[] = {
     {CLI_TEXT, 0, "report-file", "FILE", FIELD(report_file), "writes the report to FILE instead of stderr",
      CLI_HINT_FILE},
     {CLI_FLAG, 'q', "quiet", NULL, FIELD(quiet), "no hints, only errors", CLI_HINT_NONE},
-    {CLI_FLAG, 'v', "verbose", NULL, FIELD(verbose), "tells what falls back to something lesser, and why",
-     CLI_HINT_NONE},
+    {CLI_FLAG, 'v', "verbose", NULL, FIELD(verbose),
+     "tells what falls back to something lesser and why, and where kernels came from", CLI_HINT_NONE},
 };
 
 static const cli_example examples[] = {
