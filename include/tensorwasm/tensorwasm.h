@@ -171,7 +171,8 @@ typedef struct tw_spawn_options {
     const tw_import_func *imports; size_t import_count; /* need not outlive the call; their contexts must outlive the instance */
     const tw_wasi_options *wasi;          /* NULL = no WASI */
     uint64_t max_memory;                  /* 0 = the engine's */
-    uint64_t timeout_ns;                  /* for instantiation and each call; 0 = none */
+    uint64_t timeout_ns;                  /* for instantiation and each call; 0 = none. Ends the call; the instance goes on, but
+                                             for one stopped in the middle of a kernel: that counts as terminated */
 } tw_spawn_options;
 #define TW_SPAWN_OPTIONS_INIT {.size = sizeof(tw_spawn_options)}
 

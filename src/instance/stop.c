@@ -63,6 +63,9 @@ void tw_stop_add_slot(tw_stopper *stopper, tw_slot *slot)
 
 static tw_status enter(tw_stopper *stopper, bool timed, tw_error *error)
 {
+    if (stopper->torn)
+        return tw_fail(error, TW_TERMINATED, "the instance has been terminated: it was stopped in the middle of a kernel, and "
+                                             "its memory is torn");
     if (stopper->terminated) return tw_fail(error, TW_TERMINATED, "the instance has been terminated");
     if (stopper->running) return tw_fail(error, TW_BUSY, "the instance is in the middle of a call");
     stopper->running = true;
@@ -110,7 +113,7 @@ bool tw_stop_leave_kernel(tw_stopper *stopper)
 void tw_stop_tear(tw_stopper *stopper)
 {
     pthread_mutex_lock(&stopper->lock);
-    stopper->terminated = true;
+    stopper->terminated = stopper->torn = true;
     pthread_mutex_unlock(&stopper->lock);
 }
 

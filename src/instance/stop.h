@@ -33,6 +33,7 @@ typedef struct tw_stopper {
     tw_waker waker;
     atomic_uint reason;  /* tw_stop; of the current run */
     bool running, terminated;
+    bool torn;           /* terminated because a kernel was left half-way */
     atomic_bool in_kernel;
     bool timed;          /* the current run has a deadline */
     tw_slot *slots[TW_STOP_SLOTS];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_shapes NAME: every guest of shapes.def is ended by its time limit and by tw_instance_terminate, soon, with the
- * right status, and the instance and the process are well afterwards. Without NAME prints the names. */
+ * right status, and the instance and the process are well afterwards; with offload off and forced. Without NAME prints the
+ * names. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ static const struct { const char *name, *why, *text; } shapes[] = {
 };
 
 static tw_error error;
+static tw_kernel_cache *cache; /* NULL: offload is off */
 
 static void check(int good, const char *what)
 {
@@ -56,8 +58,17 @@ static tw_instance *spawn(tw_module *module, uint64_t timeout_ns)
     tw_instance *instance;
     options.timeout_ns = timeout_ns;
     options.max_memory = 128 << 20;
+    options.kernel_cache = cache;
     check(tw_instance_spawn(module, &options, &instance, &error) == TW_OK, "spawn");
     return instance;
+}
+
+/* Stopped in the middle of a kernel: that instance is done with. */
+static int is_torn(tw_instance *instance)
+{
+    tw_val value;
+    return cache && tw_instance_call(instance, "ok", NULL, 0, &value, 1, &error) == TW_TERMINATED &&
+           strstr(error.message, "torn");
 }
 
 static void ends_at_its_time_limit(tw_module *module)
@@ -70,6 +81,12 @@ static void ends_at_its_time_limit(tw_module *module)
         check(status == TW_TIMEOUT, "status of the time limit");
         printf("ended %.1f ms after the limit\n", took - LIMIT_MS);
         check(took >= LIMIT_MS && took < LIMIT_MS + SOON_MS, "ends at the limit, neither before nor long after");
+        if (!is_torn(instance)) {
+            check_well(instance);
+            continue;
+        }
+        tw_instance_free(instance);
+        instance = spawn(module, LIMIT_MS * 1000000ull);
         check_well(instance);
     }
     tw_instance_free(instance);
@@ -103,6 +120,22 @@ static void ends_when_terminated(tw_module *module)
     tw_instance_free(instance);
 }
 
+static void run(const char *text, tw_offload offload)
+{
+    tw_engine *engine;
+    tw_module *module;
+    tw_engine_options options = TW_ENGINE_OPTIONS_INIT;
+    options.offload = offload;
+    check(tw_engine_new(&options, &engine, &error) == TW_OK, "engine");
+    if (offload) check(tw_kernel_cache_new(engine, NULL, &cache, &error) == TW_OK, "cache");
+    check(tw_module_new(engine, (const uint8_t *)text, strlen(text), &module, &error) == TW_OK, "module");
+    ends_at_its_time_limit(module);
+    ends_when_terminated(module);
+    tw_module_free(module);
+    tw_kernel_cache_free(cache);
+    tw_engine_free(engine);
+}
+
 int main(int argc, char **argv)
 {
     size_t at = 0;
@@ -113,14 +146,8 @@ int main(int argc, char **argv)
     if (argc < 2) return 0;
     if (at == sizeof shapes / sizeof *shapes) return fprintf(stderr, "no such shape\n"), 2;
     printf("%s: %s\n", shapes[at].name, shapes[at].why);
-    alarm(10);
-    tw_engine *engine;
-    tw_module *module;
-    check(tw_engine_new(NULL, &engine, &error) == TW_OK, "engine");
-    check(tw_module_new(engine, (const uint8_t *)shapes[at].text, strlen(shapes[at].text), &module, &error) == TW_OK, "module");
-    ends_at_its_time_limit(module);
-    ends_when_terminated(module);
-    tw_module_free(module);
-    tw_engine_free(engine);
+    alarm(25);
+    run(shapes[at].text, TW_OFFLOAD_OFF);
+    run(shapes[at].text, TW_OFFLOAD_FORCE);
     return 0;
 }
