@@ -246,7 +246,7 @@ static tw_status make_question(tw_question kind, const char *request, size_t siz
 tw_status tw_compiler_submit(tw_compiler *compiler, const char *request, size_t size, tw_compiled done, void *context,
                              tw_error *error)
 {
-    question *q;
+    question *q = NULL;
     TW_TRY(make_question(TW_QUESTION_COMPILE, request, size, &q, error));
     q->done = done;
     q->context = context;
@@ -280,7 +280,7 @@ tw_status tw_compiler_dump(tw_compiler *compiler, const char *what, const char *
     size_t i = 0, count = sizeof dumps / sizeof *dumps;
     while (i < count && strcmp(dumps[i].what, what)) i++;
     if (i == count) return tw_fail(error, TW_INVALID, "there is no dump called %s; there are schedule, llvm and asm", what);
-    question *q;
+    question *q = NULL;
     TW_TRY(make_question(dumps[i].question, request, size, &q, error));
     dump d = {.error = error};
     q->dump = &d;

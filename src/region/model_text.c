@@ -510,7 +510,7 @@ static tw_status parse_affine(parser *p)
 {
     NEXT_ENTITY(p, 'a', affine, TW_MODEL_MAX_AFFINES);
     tw_affine *a = &p->model->affines[index];
-    uint8_t type;
+    uint8_t type = TW_I32;
     TW_TRY(parse_type(p, true, &type));
     a->bits = type == TW_I32 ? 32 : 64;
     TW_TRY(parse_in(p, &a->loop));

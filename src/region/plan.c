@@ -281,7 +281,7 @@ static bool fit_trips(tw_plan *plan, uint32_t loop, const uint32_t *chain, uint3
     uint32_t counters = plan->model->exprs[plan->model->loops[loop].trips].counters;
     bool fitted[TW_MODEL_MAX_DEPTH] = {false};
     uint64_t origin[TW_MODEL_MAX_DEPTH];
-    int64_t first = 0, trips;
+    int64_t first = 0, trips = 0;
     double sum = 0;
     walk w;
     if (!walk_first(plan, &w, chain, length, counters)) return true; /* never reached: stays 0 */

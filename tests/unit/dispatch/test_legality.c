@@ -73,6 +73,7 @@ static void enumerate(const nest *n, const uint32_t *chain, uint32_t depth, uint
         out->items[out->count++] = e;
         return;
     }
+    if (d >= sizeof e.counter / sizeof *e.counter) return;
     int64_t trips = trips_of(n, chain[d], e.counter), at = e.at;
     for (int64_t i = 0; i < trips; i++) {
         e.counter[d] = i, e.at = at + stride[d] * i;
