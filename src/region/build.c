@@ -1041,16 +1041,42 @@ static bool add_header(tw_builder *b, uint32_t symbol)
     return true;
 }
 
+/* A header's value on leaving, if it is linear in the outermost counter: at a bottom-tested loop's exit that of its last
+ * iteration; at a top-tested one's header the header's own value, which advances with it. */
+static bool add_live_out(tw_builder *b, uint32_t header, tw_ir_value value, bool *known)
+{
+    tw_model *model = b->model;
+    uint32_t affine = TW_NONE;
+    if (b->top_tested[0] && model->headers[header].kind == TW_HEADER_AFFINE && header_param(b, model->headers[header].symbol) == value) return true;
+    if (!b->top_tested[0] && is_int(data_of(b, value)->type)) affine = affine_value(b, value, 0);
+    if (affine == TW_NONE) return *known = false, true;
+    if (!TW_ARENA_GROW(&model->arena, model->live_outs, model->live_out_count, model->live_out_capacity)) return fail_memory(b);
+    model->live_outs[model->live_out_count++] =
+        (tw_live_out){.header = header, .kind = TW_LIVE_OUT_AFFINE, .affine = model->values[affine].index};
+    return true;
+}
+
+static bool add_live_outs(tw_builder *b)
+{
+    tw_model *model = b->model;
+    bool known = b->cut->exit_known;
+    for (uint32_t h = 0; h < model->header_count; h++) {
+        tw_ir_value value = b->cut->at_exit[model->headers[h].symbol];
+        if (!value) continue;
+        if (!add_live_out(b, h, value, &known)) return false;
+    }
+    if (known) return true;
+    model->live_out_count = 0;
+    if (!TW_ARENA_GROW(&model->arena, model->live_outs, model->live_out_count, model->live_out_capacity)) return fail_memory(b);
+    model->live_outs[model->live_out_count++] = (tw_live_out){.header = 0, .kind = TW_LIVE_OUT_UNKNOWN, .affine = TW_NONE};
+    return true;
+}
+
 static bool add_headers(tw_builder *b)
 {
     for (uint32_t k = b->cut->live_in_count; k < b->model->symbol_count; k++)
         if (!add_header(b, k)) return false;
-    if (!b->cut->live_outs || !b->model->header_count) return true;
-    b->model->live_outs = TW_NEW(&b->model->arena, tw_live_out);
-    if (!b->model->live_outs) return fail_memory(b);
-    b->model->live_outs[0] = (tw_live_out){.header = 0, .kind = TW_LIVE_OUT_UNKNOWN, .affine = TW_NONE};
-    b->model->live_out_count = b->model->live_out_capacity = 1;
-    return true;
+    return !b->cut->live_outs || !b->model->header_count || add_live_outs(b);
 }
 
 static bool allocate(tw_builder *b)

@@ -188,6 +188,13 @@ static void print_header(const tw_model *model, uint32_t header, tw_bytes *out)
     tw_bytes_append_string(out, "\n");
 }
 
+static void print_live_out(const tw_model *model, uint32_t live_out, tw_bytes *out)
+{
+    tw_bytes_printf(out, "local %u on leaving: ", model->headers[model->live_outs[live_out].header].local);
+    print_affine(model, model->live_outs[live_out].affine, out);
+    tw_bytes_append_string(out, "\n");
+}
+
 void tw_plan_print(const tw_model *model, tw_bytes *out)
 {
     for (uint32_t l = 0; l < model->loop_count; l++) {
@@ -208,6 +215,10 @@ void tw_plan_print(const tw_model *model, tw_bytes *out)
     for (uint32_t p = 0; p < model->apart_count; p++)
         tw_bytes_printf(out, "apart: x%u and x%u\n", model->apart[p].first, model->apart[p].second);
     for (uint32_t h = 0; h < model->header_count; h++) print_header(model, h, out);
-    tw_bytes_printf(out, "%s\n", !model->exits_at_end || model->live_out_count ? "the last iteration is the guest's"
-                                                                               : "the loop is left when all iterations are done");
+    bool guests = !model->exits_at_end;
+    for (uint32_t o = 0; o < model->live_out_count; o++) {
+        if (model->live_outs[o].kind == TW_LIVE_OUT_UNKNOWN) guests = true;
+        else print_live_out(model, o, out);
+    }
+    tw_bytes_printf(out, "%s\n", guests ? "the last iteration is the guest's" : "the loop is left when all iterations are done");
 }

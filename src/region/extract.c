@@ -272,6 +272,29 @@ static bool enter(cutter *c, const choice *chosen)
     return true;
 }
 
+/* What is live after the exit, local by local. Only asked of a loop with one exit, which all locals leave as they are at the
+ * end of its block. */
+static bool find_live_outs(cutter *c, tw_analysis *analysis, tw_arena *arena, tw_cut *out)
+{
+    tw_values live = tw_live_outs_of(analysis, c->loop);
+    const tw_loopdata *loop = &c->loops->items[c->loop];
+    tw_ir_value *locals = TW_NEW_ARRAY(arena, tw_ir_value, c->from->local_count);
+    out->at_exit = TW_NEW_ARRAY(arena, tw_ir_value, c->to->param_count);
+    if (!locals || !out->at_exit) return out_of_memory(c->reason);
+    if (!live.count || loop->exit_count != 1 || !tw_ir_locals_at_end(c->from, loop->exits[0].from, locals)) return true;
+    out->exit_known = true;
+    for (uint32_t v = 0; v < live.count; v++) {
+        bool found = false;
+        for (uint32_t k = 0; k < c->to->param_count; k++) {
+            if (locals[out->locals[k]] != live.items[v]) continue;
+            out->at_exit[k] = c->value[live.items[v]];
+            found = true;
+        }
+        out->exit_known &= found;
+    }
+    return true;
+}
+
 bool tw_cut_new(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_arena *arena, tw_cut *out, tw_reason *reason)
 {
     const tw_ir_func *func = tw_analysis_func(analysis);
@@ -301,7 +324,7 @@ bool tw_cut_new(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_a
     memset(c.block, 0xFF, func->block_count * sizeof *c.block);
     if (tw_ir_func_new(func->name, 64 << 20, &c.to, NULL) != TW_OK) return out_of_memory(reason);
     c.to->index = func->index;
-    if (!make_entry(&c, &chosen) || !copy_blocks(&c) || !enter(&c, &chosen)) {
+    if (!make_entry(&c, &chosen) || !copy_blocks(&c) || !enter(&c, &chosen) || !find_live_outs(&c, analysis, arena, out)) {
         tw_ir_func_free(c.to);
         return false;
     }

@@ -246,6 +246,7 @@ static void copy_loops(finisher *f)
         m->checks[i].expr = f->expr[m->checks[i].expr];
         m->checks[i].loop = renamed(f->loop, m->checks[i].loop);
     }
+    for (uint32_t i = 0; i < m->live_out_count; i++) m->live_outs[i].affine = renamed(f->affine, m->live_outs[i].affine);
     for (uint32_t i = 0; i < m->header_count; i++) m->headers[i].step = renamed(f->expr, m->headers[i].step);
 }
 
@@ -281,6 +282,8 @@ static bool mark_all(finisher *f)
             return tw_refuse(f->b->reason, TW_REFUSAL_TOO_BIG, "the loops nest %u deep", m->loops[l].depth + 1);
     for (uint32_t i = 0; i < m->check_count; i++) mark_expr(f, m->checks[i].expr);
     for (uint32_t i = 0; i < m->header_count; i++) mark_expr(f, m->headers[i].step);
+    for (uint32_t i = 0; i < m->live_out_count; i++)
+        if (m->live_outs[i].kind == TW_LIVE_OUT_AFFINE) mark_affine(f, m->live_outs[i].affine);
     mark_inspected(f);
     /* Making affines makes exprs, which may be plan loads, whose accesses have affines: until nothing is added. */
     for (bool more = true; more;) {

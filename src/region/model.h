@@ -163,7 +163,7 @@ typedef enum tw_live_out_kind { TW_LIVE_OUT_AFFINE, TW_LIVE_OUT_UNKNOWN } tw_liv
 typedef struct tw_live_out {
     uint32_t header;   /* index into headers: the local that is read after the exit */
     uint8_t kind;
-    uint32_t affine;   /* AFFINE: at n0 = the last iteration's counter */
+    uint32_t affine;   /* AFFINE: at n0 = the number of the original loop's last iteration (not of its copies) */
 } tw_live_out;
 
 /* Two accesses whose footprints must have no byte in common for the model to be right: the plan checks it. */

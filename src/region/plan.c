@@ -520,5 +520,5 @@ uint64_t tw_plan_live_out(const tw_plan *plan, uint32_t live_out)
 {
     uint32_t index = plan->model->live_outs[live_out].affine;
     const tw_numbers_affine *affine = &plan->numbers.affines[index];
-    return mask(affine->c0 + affine->c[0] * (plan->numbers.iterations - plan->model->copies), plan->model->affines[index].bits);
+    return mask(affine->c0 + affine->c[0] * (plan->numbers.iterations / plan->model->copies - 1), plan->model->affines[index].bits);
 }
