@@ -219,6 +219,8 @@ static void interchange(scheduler *s, uint32_t node)
     if (tw_trips_vary_with(s->model, s->facts, inner_loop, outer_loop) || !returns_to_cells(s, inner, outer_loop)) return;
     n->loop = inner_loop;
     inner->loop = outer_loop;
+    n->threads = inner->threads; /* threads go with their loop */
+    inner->threads = false;
 }
 
 /* ---- rows ---- */
