@@ -8,6 +8,7 @@ tw_status tw_analysis_new(const tw_ir_func *func, size_t memory_limit, tw_analys
     tw_analysis *analysis = calloc(1, sizeof *analysis);
     TW_TRY_ALLOC(analysis, error);
     tw_arena_init(&analysis->arena, memory_limit);
+    tw_arena_init(&analysis->scratch, memory_limit);
     analysis->func = func;
     *out = analysis;
     return TW_OK;
@@ -17,6 +18,7 @@ void tw_analysis_free(tw_analysis *analysis)
 {
     if (!analysis) return;
     tw_arena_free(&analysis->arena);
+    tw_arena_free(&analysis->scratch);
     free(analysis);
 }
 

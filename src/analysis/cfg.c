@@ -75,12 +75,13 @@ static bool build(tw_analysis *a, tw_cfg *cfg, tw_arena *scratch)
 
 const tw_cfg *tw_analysis_cfg(tw_analysis *a)
 {
-    if (a->cfg) return a->cfg;
+    if (a->cfg || a->shapeless) return a->cfg;
     tw_arena scratch;
     tw_arena_init(&scratch, a->arena.limit);
     tw_cfg *cfg = TW_NEW(&a->arena, tw_cfg);
     bool good = cfg && build(a, cfg, &scratch);
     tw_arena_free(&scratch);
+    a->shapeless = !good;
     if (!good) return tw_analysis_fail(a);
     return a->cfg = cfg;
 }

@@ -14,9 +14,12 @@
  *
  * A recurrence may ask for others: the step of an outer pointer is what an inner loop adds up, and that needs the inner
  * loop's count to be the same every time. A parameter that is being solved stands for itself meanwhile. What is found then is
- * true, but may be weaker than it could be, so only recurrences are kept from it. */
+ * true, but may be weaker than it could be, so only recurrences are kept from it.
+ *
+ * All substitutions of one analysis are counted; after MAX_WORK of them, which no sane function comes near, atoms stay as they
+ * are. */
 
-enum { MAX_SUBSTITUTIONS = 96, MAX_SOLVING = 100, MAX_MEMO = 1 << 20 };
+enum { MAX_SUBSTITUTIONS = 64, MAX_SOLVING = 100, MAX_MEMO = 1 << 20, SCRATCH_BYTES = 1 << 18, MAX_WORK = 1 << 19 };
 
 static const tw_poly *opaque(tw_analysis *a, tw_ir_value value, uint8_t bits)
 {
@@ -153,6 +156,7 @@ static const tw_poly *without_extension(tw_analysis *a, tw_ir_value value, uint8
     return extends ? raw_of(a, inst->args[0]) : NULL;
 }
 
+/* In scratch, or older. */
 static const tw_poly *closed_form(tw_analysis *a, tw_ir_value value, uint8_t bits, tw_loop scope)
 {
     tw_loop loop = tw_header_loop(a, value);
@@ -160,16 +164,17 @@ static const tw_poly *closed_form(tw_analysis *a, tw_ir_value value, uint8_t bit
     solve(a, value, loop);
     const tw_poly *closed = a->recurrence_state[value] == TW_KNOWN ? a->closed[value] : NULL;
     if (!closed) return NULL;
-    if (closed->bits != bits) closed = tw_poly_wrap(&a->arena, closed, bits);
+    if (closed->bits != bits) closed = tw_poly_wrap(&a->scratch, closed, bits);
     if (tw_loop_contains(a->loops, loop, scope)) return closed;
     tw_atom counter = tw_atom_make(TW_ATOM_COUNTER, loop);
-    const tw_poly *last = tw_poly_sub(&a->arena, tw_poly_atom(&a->arena, bits, tw_atom_make(TW_ATOM_ARRIVALS, loop)),
-                                      tw_poly_const(&a->arena, bits, 1));
-    return tw_poly_substitute(&a->arena, closed, counter, last);
+    const tw_poly *last = tw_poly_sub(&a->scratch, tw_poly_atom(&a->scratch, bits, tw_atom_make(TW_ATOM_ARRIVALS, loop)),
+                                      tw_poly_const(&a->scratch, bits, 1));
+    return tw_poly_substitute(&a->scratch, closed, counter, last);
 }
 
-/* What to put for an atom of poly; NULL when no atom can be resolved further. */
-static const tw_poly *resolvable(tw_analysis *a, const tw_poly *poly, tw_loop scope, tw_atom *atom)
+/* What to put for an atom of poly; NULL when no atom can be resolved further. running: only parameters of loops around the
+ * scope and extensions; the others come after these, in case the caps don't allow for all. */
+static const tw_poly *resolvable(tw_analysis *a, const tw_poly *poly, tw_loop scope, bool running, tw_atom *atom)
 {
     for (uint32_t i = 0; i < poly->term_count; i++)
         for (int k = 0; k < TW_POLY_DEGREE && poly->terms[i].atoms[k]; k++) {
@@ -177,22 +182,32 @@ static const tw_poly *resolvable(tw_analysis *a, const tw_poly *poly, tw_loop sc
             if (tw_atom_kind_of(*atom) != TW_ATOM_VALUE) continue;
             tw_ir_value value = tw_atom_index(*atom);
             const tw_poly *by = without_extension(a, value, poly->bits);
-            if (!by) by = closed_form(a, value, poly->bits, scope);
+            tw_loop loop = tw_header_loop(a, value);
+            if (!by && loop != TW_NO_LOOP && tw_loop_contains(a->loops, loop, scope) == running)
+                by = closed_form(a, value, poly->bits, scope);
             if (by) return by;
         }
     return NULL;
 }
 
-/* NULL over a cap. */
+/* As far as the caps allow: an atom left as it was is true too. NULL only when out of memory. */
 static const tw_poly *resolve(tw_analysis *a, const tw_poly *poly, tw_loop scope)
 {
-    for (uint32_t i = 0; poly && i < MAX_SUBSTITUTIONS; i++) {
+    a->resolving++;
+    a->substitutions++;
+    for (uint32_t i = 0; poly && i < MAX_SUBSTITUTIONS && a->substitutions < MAX_WORK; i++, a->substitutions++) {
         tw_atom atom;
-        const tw_poly *by = resolvable(a, poly, scope, &atom);
-        if (!by) return poly;
-        poly = tw_poly_substitute(&a->arena, poly, atom, by);
+        const tw_poly *by = resolvable(a, poly, scope, true, &atom);
+        if (!by) by = resolvable(a, poly, scope, false, &atom);
+        const tw_poly *next = by ? tw_poly_substitute(&a->scratch, poly, atom, by) : NULL;
+        if (!next) break;
+        poly = next;
     }
-    return NULL;
+    /* A chain of loops makes polynomials that grow by substitution: only the last one is kept. */
+    const tw_poly *kept = tw_poly_copy(&a->arena, poly);
+    if (poly && !kept) tw_analysis_fail(a);
+    if (--a->resolving == 0 && a->scratch.used > SCRATCH_BYTES) tw_arena_free(&a->scratch);
+    return kept;
 }
 
 /* ---- invariance ---- */
@@ -239,9 +254,12 @@ bool tw_poly_invariant(tw_analysis *a, const tw_poly *poly, tw_loop loop)
 /* The same raw form on every edge, or NULL. */
 static const tw_poly *same_on_edges(tw_analysis *a, const tw_cfg_edge *edges, uint32_t count, uint32_t position)
 {
-    const tw_poly *same = count ? raw_of(a, edge_arg(a, edges[0], position)) : NULL;
-    for (uint32_t i = 1; same && i < count; i++)
-        if (!tw_poly_equal(same, raw_of(a, edge_arg(a, edges[i], position)))) return NULL;
+    tw_ir_value first = count ? edge_arg(a, edges[0], position) : 0;
+    const tw_poly *same = first ? raw_of(a, first) : NULL;
+    for (uint32_t i = 1; same && i < count; i++) {
+        tw_ir_value arg = edge_arg(a, edges[i], position);
+        if (arg != first && !tw_poly_equal(same, raw_of(a, arg))) return NULL;
+    }
     return same;
 }
 
@@ -250,8 +268,12 @@ static const tw_poly *find_step(tw_analysis *a, tw_ir_value param, tw_loop loop)
 {
     const tw_loopdata *data = &a->loops->items[loop];
     const tw_poly *step = NULL, *coef, *rest;
+    tw_ir_value last = 0;
     for (uint32_t i = 0; i < data->latch_count; i++) {
-        const tw_poly *next = resolve(a, raw_of(a, edge_arg(a, data->latches[i], a->func->values[param].position)), loop);
+        tw_ir_value arg = edge_arg(a, data->latches[i], a->func->values[param].position);
+        if (arg == last) continue;
+        last = arg;
+        const tw_poly *next = resolve(a, raw_of(a, arg), loop);
         uint64_t one;
         if (!tw_poly_linear(&a->arena, next, tw_atom_make(TW_ATOM_VALUE, param), &coef, &rest)) return NULL;
         if (!tw_poly_is_const(coef, &one) || one != 1 || (step && !tw_poly_equal(step, rest))) return NULL;

@@ -22,6 +22,7 @@ struct tw_analysis {
     tw_arena arena;
     const tw_ir_func *func;
     bool failed;
+    bool shapeless; /* cfg or loops were over the limit: not tried again */
     tw_cfg *cfg;
     tw_loops *loops;
     /* evolution.c */
@@ -33,6 +34,9 @@ struct tw_analysis {
     uint32_t solving;           /* recurrences in progress: what is found meanwhile may be weaker and isn't kept */
     tw_memo_slot *memo;
     uint32_t memo_slots, memo_count;
+    tw_arena scratch;           /* polynomials on the way to a resolved one */
+    uint32_t resolving;         /* resolutions in progress that use it */
+    uint32_t substitutions;     /* made so far */
     /* trips.c */
     tw_trip **trips; /* by loop */
     /* range.c */

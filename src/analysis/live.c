@@ -6,6 +6,8 @@
 /* One walk over all uses: a use crosses the border of each loop that holds the definition and not the use, and of each that
  * holds the use and not the definition. */
 
+enum { MAX_CROSSINGS = 1 << 22 }; /* more than any sane function has: deep nests multiply */
+
 typedef struct crossings {
     tw_analysis *a;
     tw_arena *scratch;
@@ -18,7 +20,7 @@ static void note(crossings *c, uint64_t **items, uint32_t *count, uint32_t *capa
 {
     uint64_t key = (uint64_t)loop << 32 | value;
     if (*count && (*items)[*count - 1] == key) return;
-    if (!TW_ARENA_GROW(c->scratch, *items, *count, *capacity)) c->failed = true;
+    if (*count >= MAX_CROSSINGS || !TW_ARENA_GROW(c->scratch, *items, *count, *capacity)) c->failed = true;
     else (*items)[(*count)++] = key;
 }
 

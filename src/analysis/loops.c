@@ -7,7 +7,7 @@
  * found by jumping to their headers, so each block is visited once. Deep nests with many exits make long lists; the
  * arena's limit and a budget of steps bound them. */
 
-enum { MAX_STEPS = 1 << 26 };
+enum { MAX_STEPS = 1 << 22 }; /* entries in all lists together; a large program has tens of thousands */
 
 typedef struct forest {
     tw_analysis *a;
@@ -224,13 +224,14 @@ static bool build(forest *f)
 
 const tw_loops *tw_analysis_loops(tw_analysis *a)
 {
-    if (a->loops) return a->loops;
+    if (a->loops || a->shapeless) return a->loops;
     forest f = {.a = a, .cfg = tw_analysis_cfg(a)};
     if (!f.cfg) return NULL;
     tw_arena_init(&f.scratch, a->arena.limit);
     tw_loops *loops = TW_NEW(&a->arena, tw_loops);
     bool good = loops && build(&f);
     tw_arena_free(&f.scratch);
+    a->shapeless = !good;
     if (!good) return tw_analysis_fail(a);
     *loops = (tw_loops){.count = f.count, .items = f.items, .innermost = f.innermost, .irreducible = f.irreducible};
     return a->loops = loops;

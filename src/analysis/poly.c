@@ -73,6 +73,14 @@ const tw_poly *tw_poly_atom(tw_arena *arena, uint8_t bits, tw_atom atom)
     return single(arena, bits, 1, atom);
 }
 
+const tw_poly *tw_poly_copy(tw_arena *arena, const tw_poly *a)
+{
+    size_t size = a ? sizeof *a + a->term_count * sizeof *a->terms : 0;
+    tw_poly *copy = a ? tw_arena_alloc(arena, size) : NULL;
+    if (copy) memcpy(copy, a, size);
+    return copy;
+}
+
 static void append(draft *d, const tw_poly *a, uint64_t factor)
 {
     for (uint32_t i = 0; i < a->term_count; i++) {

@@ -53,6 +53,7 @@ const tw_poly *tw_poly_sub(tw_arena *arena, const tw_poly *a, const tw_poly *b);
 const tw_poly *tw_poly_mul(tw_arena *arena, const tw_poly *a, const tw_poly *b);
 const tw_poly *tw_poly_neg(tw_arena *arena, const tw_poly *a);
 const tw_poly *tw_poly_scale(tw_arena *arena, const tw_poly *a, uint64_t factor);
+const tw_poly *tw_poly_copy(tw_arena *arena, const tw_poly *a);
 /* The same polynomial modulo 2^bits, bits <= a->bits. */
 const tw_poly *tw_poly_wrap(tw_arena *arena, const tw_poly *a, uint8_t bits);
 /* Every occurrence of atom in a replaced by `by` (equal bits). */

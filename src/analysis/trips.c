@@ -87,14 +87,30 @@ static tw_trip describe(tw_analysis *a, tw_loop loop, test t)
     return trip;
 }
 
-static tw_trip trip_of_exit(tw_analysis *a, tw_loop loop, tw_cfg_edge exit)
+/* A block dominates every latch exactly when its interval in the dominator tree holds all of theirs. */
+typedef struct interval {
+    uint32_t in, out;
+} interval;
+
+static interval latch_interval(const tw_analysis *a, const tw_loopdata *data)
+{
+    interval all = {UINT32_MAX, 0};
+    for (uint32_t i = 0; i < data->latch_count; i++) {
+        uint32_t in = a->cfg->dom_in[data->latches[i].from], out = a->cfg->dom_out[data->latches[i].from];
+        if (in < all.in) all.in = in;
+        if (out > all.out) all.out = out;
+    }
+    return all;
+}
+
+static tw_trip trip_of_exit(tw_analysis *a, tw_loop loop, tw_cfg_edge exit, interval latches)
 {
     const tw_loopdata *data = &a->loops->items[loop];
     const tw_ir_blockdata *block = &a->func->blocks[exit.from];
     if (data->irreducible) return unknown("the loop has a cycle with more than one entry");
     if (a->loops->innermost[exit.from] != loop) return unknown("the exit leaves from an inner loop");
-    for (uint32_t i = 0; i < data->latch_count; i++)
-        if (!tw_cfg_dominates(a->cfg, exit.from, data->latches[i].from)) return unknown("not every iteration makes the test");
+    if (a->cfg->dom_in[exit.from] > latches.in || a->cfg->dom_out[exit.from] < latches.out)
+        return unknown("not every iteration makes the test");
     if (block->term != TW_IR_BRANCH) return unknown("the exit is part of a switch");
     return describe(a, loop, read_test(a->func, block->value, exit.edge == 1));
 }
@@ -108,7 +124,8 @@ const tw_trip *tw_trips_find(tw_analysis *a, tw_loop loop)
     const tw_loopdata *data = &a->loops->items[loop];
     tw_trip *trips = TW_NEW_ARRAY(&a->arena, tw_trip, data->exit_count);
     if (!trips) return tw_analysis_fail(a);
-    for (uint32_t i = 0; i < data->exit_count; i++) trips[i] = trip_of_exit(a, loop, data->exits[i]);
+    interval latches = latch_interval(a, data);
+    for (uint32_t i = 0; i < data->exit_count; i++) trips[i] = trip_of_exit(a, loop, data->exits[i], latches);
     if (!a->solving) a->trips[loop] = trips;
     return trips;
 }

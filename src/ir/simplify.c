@@ -13,7 +13,7 @@
  * precision only, and the cost stays linear. Then what is live is marked from the effects backward, and the function is
  * written anew from the facts. */
 
-enum { ROUNDS = 30 };
+enum { ROUNDS = 6, PARAM_ROUNDS = 16 };
 
 typedef struct simplifier {
     tw_ir_func *func;
@@ -226,7 +226,7 @@ static bool fold_params_of(simplifier *s, tw_ir_block block)
 static bool fold_params(simplifier *s)
 {
     bool any = false, changed = true;
-    for (uint32_t round = 0; changed && round < ROUNDS; round++) {
+    for (uint32_t round = 0; changed && round < PARAM_ROUNDS; round++) {
         changed = false;
         for (uint32_t i = 0; i < s->order_count; i++)
             changed |= fold_params_of(s, s->order[round % 2 ? i : s->order_count - 1 - i]);

@@ -17,6 +17,7 @@ static const char *const type_names[] = {"i32", "i64", "f32", "f64"};
 
 typedef struct label {
     int types[3], count;
+    bool closed; /* random branches keep off: it spends no fuel */
 } label;
 
 typedef struct generator {
@@ -123,6 +124,7 @@ static void push_label(generator *g, const int *types, int count)
 {
     label *l = &g->labels[g->label_count++];
     l->count = count;
+    l->closed = false;
     for (int i = 0; i < count; i++) l->types[i] = types[i];
 }
 
@@ -223,6 +225,7 @@ static void store(generator *g, int depth)
 static void branch(generator *g, int depth)
 {
     int distance = (int)pick(g, (uint32_t)g->label_count), kind = (int)pick(g, 6);
+    while (g->labels[g->label_count - 1 - distance].closed) distance++; /* the outermost never is */
     const label *target = &g->labels[g->label_count - 1 - distance];
     for (int i = 0; i < target->count; i++) expression(g, target->types[i], depth);
     if (kind <= 2) {
@@ -236,7 +239,7 @@ static void branch(generator *g, int depth)
         for (int i = 0; i < g->label_count; i++) {
             const label *l = &g->labels[g->label_count - 1 - i];
             bool same = l->count == target->count && !memcmp(l->types, target->types, (size_t)l->count * sizeof *l->types);
-            if (same && pick(g, 4)) EMIT("%d ", i);
+            if (same && !l->closed && pick(g, 4)) EMIT("%d ", i);
         }
         EMIT("%d ", distance);
     }
@@ -260,6 +263,7 @@ static void state_machine(generator *g, int depth)
     EMIT("\nblock loop ");
     push_label(g, NULL, 0);
     push_label(g, NULL, 0);
+    g->labels[g->label_count - 1].closed = true;
     for (int i = 0; i < STATES; i++) {
         EMIT("block ");
         push_label(g, NULL, 0);
