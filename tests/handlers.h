@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-static const int tw_test_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+static const int tw_test_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
 static struct sigaction tw_test_handlers[sizeof tw_test_signals / sizeof *tw_test_signals];
 
 static inline void keep_handlers(void)

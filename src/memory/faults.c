@@ -26,7 +26,7 @@ typedef struct table {
 #define WRITER (-1)
 
 static table memories, codes;
-static struct sigaction previous_segv, previous_bus;
+static struct sigaction previous_segv, previous_bus, previous_trap;
 
 static void read_lock(table *t)
 {
@@ -139,19 +139,43 @@ static void forward(const struct sigaction *previous, int signal, siginfo_t *inf
 #if defined __x86_64__
 static uintptr_t program_counter(const ucontext_t *c) { return (uintptr_t)c->uc_mcontext.gregs[REG_RIP]; }
 static bool was_write(const ucontext_t *c) { return c->uc_mcontext.gregs[REG_ERR] & 2; }
+#define STEPS 1
+static void set_step(ucontext_t *c) { c->uc_mcontext.gregs[REG_EFL] |= 0x100; }
+static void clear_step(ucontext_t *c) { c->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)0x100; }
 #elif defined __aarch64__
 static uintptr_t program_counter(const ucontext_t *c) { return (uintptr_t)c->uc_mcontext.pc; }
 static bool was_write(const ucontext_t *c) { (void)c; return true; }
+#define STEPS 0
+static void set_step(ucontext_t *c) { (void)c; }
+static void clear_step(ucontext_t *c) { (void)c; }
 #else
 #error "no signal context for this architecture"
 #endif
 
-static bool serve(const siginfo_t *info, const ucontext_t *context)
+/* The fault that this thread is stepping over: its range, while it lasts. Reached from signal handlers: no allocation. */
+static _Thread_local struct {
+    bool on;
+    range memory;
+    tw_fault fault;
+} step __attribute__((tls_model("initial-exec")));
+
+static void begin_step(const range *memory, const tw_fault *fault, ucontext_t *context)
+{
+    if (!STEPS || sigismember(&context->uc_sigmask, SIGTRAP)) return;
+    step.memory = *memory;
+    step.fault = *fault;
+    step.on = true;
+    set_step(context);
+}
+
+static bool serve(const siginfo_t *info, ucontext_t *context)
 {
     range memory, code;
     if (!find(&memories, (uintptr_t)info->si_addr, &memory)) return false;
-    tw_fault fault = {info->si_addr, was_write(context), find(&codes, program_counter(context), &code)};
-    return memory.callback(memory.context, &fault) == TW_FAULT_SERVED;
+    tw_fault fault = {info->si_addr, was_write(context), find(&codes, program_counter(context), &code), false};
+    tw_fault_verdict verdict = memory.callback(memory.context, &fault);
+    if (verdict == TW_FAULT_SERVED_ONCE) begin_step(&memory, &fault, context);
+    return verdict != TW_FAULT_PASS;
 }
 
 static void on_fault(int signal, siginfo_t *info, void *context)
@@ -161,12 +185,33 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     errno = saved;
 }
 
+static void on_step(int signal, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    if (step.on) {
+        step.on = false;
+        step.fault.after = true;
+        clear_step(context);
+        step.memory.callback(step.memory.context, &step.fault);
+    } else {
+        forward(&previous_trap, signal, info, context);
+    }
+    errno = saved;
+}
+
+static bool own(int signal, void (*handler)(int, siginfo_t *, void *), struct sigaction *previous)
+{
+    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    return sigaction(signal, &action, previous) == 0;
+}
+
 static int install_error;
 static void install(void)
 {
-    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
-    sigemptyset(&action.sa_mask);
-    if (sigaction(SIGSEGV, &action, &previous_segv) || sigaction(SIGBUS, &action, &previous_bus)) install_error = errno;
+    if (!own(SIGSEGV, on_fault, &previous_segv) || !own(SIGBUS, on_fault, &previous_bus) ||
+        !own(SIGTRAP, on_step, &previous_trap))
+        install_error = errno;
 }
 
 tw_status tw_faults_install(tw_error *error)

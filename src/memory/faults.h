@@ -2,7 +2,7 @@
 #ifndef TW_MEMORY_FAULTS_H
 #define TW_MEMORY_FAULTS_H
 
-/* The owner of SIGSEGV and SIGBUS.
+/* The owner of SIGSEGV and SIGBUS, and of the SIGTRAPs that it causes itself.
  *
  * An absent page of a guest's memory has a reason that somebody knows: the instance is being stopped, the page lies
  * on a device, the address is beyond the live size. Who knows it registers the address range with a callback. A fault
@@ -25,12 +25,18 @@
 
 #include "base/error.h"
 
-typedef enum tw_fault_verdict { TW_FAULT_SERVED, TW_FAULT_PASS } tw_fault_verdict;
+typedef enum tw_fault_verdict {
+    TW_FAULT_SERVED,
+    TW_FAULT_SERVED_ONCE, /* served, and the callback is called again, with `after`, when the instruction has run; where the
+                             processor can't be stepped (not x86-64, or the thread blocks SIGTRAP) it isn't */
+    TW_FAULT_PASS,
+} tw_fault_verdict;
 
 typedef struct tw_fault {
     uint8_t *address;
     bool is_write;
     bool in_guest; /* the program counter lies in a registered code range */
+    bool after;    /* no fault: the one that was served once is over; the verdict doesn't matter */
 } tw_fault;
 
 /* Runs in a signal handler, on the faulting thread: only async-signal-safe things, errno is kept for it. */

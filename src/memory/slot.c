@@ -11,9 +11,8 @@
 #define FULL_GUARD ((size_t)32 << 20)
 #define SMALL_RESERVED ((size_t)256 << 20)
 #define SMALL_GUARD ((size_t)64 << 10)
-#define PROBE_BYTES ((size_t)64 << 10) /* probes of the rewrite lie in the first bytes: */
-#define PROBE_SERVE ((size_t)4 << 10)  /* so one served fault opens little there, that the next probe finds it closed, */
-#define SERVE_BYTES ((size_t)1 << 20)  /* and much elsewhere, that a long copy is over soon */
+#define PROBE_BYTES ((size_t)4 << 10)  /* probes of the rewrite lie in the first page */
+#define SERVE_BYTES ((size_t)1 << 20)  /* opened by one served fault elsewhere, that a long copy is over soon */
 #define CLEAR_BYTES ((size_t)64 << 10) /* up to here memset is cheaper than madvise */
 #define MAX_FREE 64                    /* slots kept for reuse */
 
@@ -46,17 +45,23 @@ tw_slot_layout tw_slot_probe(void)
 }
 
 /* Runs in a signal handler. The lock isn't taken: opening too little or too much of a closed slot is put right by the
- * stopper's next close, or by leave. */
+ * stopper's next close, or by leave. The first page is open to host code for one instruction at a time, so that the probe
+ * which follows a memory.fill or an import finds it closed, however short the guest's own part of its loop is. */
 static tw_fault_verdict on_fault(void *context, const tw_fault *fault)
 {
     tw_slot *slot = context;
     size_t size = atomic_load(&slot->size), at = (size_t)(fault->address - slot->base);
+    if (fault->after) {
+        if (atomic_load(&slot->closed)) mprotect(slot->base, PROBE_BYTES, PROT_NONE);
+        return TW_FAULT_SERVED;
+    }
     if (at >= size || fault->in_guest) return TW_FAULT_PASS;
-    size_t unit = at < PROBE_BYTES ? PROBE_SERVE : SERVE_BYTES, start = at & ~(unit - 1), end = start + unit;
-    if (start < PROBE_BYTES && unit == SERVE_BYTES) start = PROBE_BYTES;
+    size_t start = at < PROBE_BYTES ? 0 : at & ~(SERVE_BYTES - 1), end = at < PROBE_BYTES ? PROBE_BYTES : start + SERVE_BYTES;
+    if (at >= PROBE_BYTES && start == 0) start = PROBE_BYTES;
     if (end > size) end = size;
     atomic_store(&slot->served, true);
-    return mprotect(slot->base + start, end - start, PROT_READ | PROT_WRITE) ? TW_FAULT_PASS : TW_FAULT_SERVED;
+    if (mprotect(slot->base + start, end - start, PROT_READ | PROT_WRITE)) return TW_FAULT_PASS;
+    return start == 0 ? TW_FAULT_SERVED_ONCE : TW_FAULT_SERVED;
 }
 
 static void destroy(tw_slot *slot)

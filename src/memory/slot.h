@@ -43,7 +43,8 @@ typedef struct tw_slot {
     size_t opened;        /* bytes from base with access rights, >= size; what was open before is zero */
     pthread_mutex_t lock;
     uint64_t generation;  /* counts owners: a stopper that comes late finds another number */
-    bool running, closed;
+    bool running;
+    atomic_bool closed;   /* written under the lock */
     atomic_bool served;   /* a fault of host code opened pages of a closed slot */
     struct tw_slot *next;
 } tw_slot;

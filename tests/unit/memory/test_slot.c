@@ -107,14 +107,19 @@ static void host_code_is_served_in_a_closed_slot_and_the_stopper_closes_again(vo
     tw_slot *slot = tw_slot_take(4 * PAGE, RESERVED, PAGE);
     tw_slot_enter(slot);
     assert_int_equal(tw_slot_close(slot, slot->generation), TW_SLOT_CLOSED);
-    memset(slot->base, 7, 4 * PAGE); /* host code: a fault a page in the first 64 KiB, then one */
+    memset(slot->base, 7, 4 * PAGE); /* host code: a fault an instruction in the first page, then one for all */
     assert_true(atomic_load(&slot->served));
     assert_int_equal(tw_slot_close(slot, slot->generation), TW_SLOT_AGAIN);
     assert_false(atomic_load(&slot->served));
     assert_true(tw_slot_grow(slot, 6 * PAGE)); /* grown parts stay closed */
     slot->base[5 * PAGE] = 1;
     assert_true(atomic_load(&slot->served));
+    slot->base[9] = 8; /* stepped over: the first page is closed again */
+    atomic_store(&slot->served, false);
+    slot->base[9] = 9;
+    assert_true(atomic_load(&slot->served));
     tw_slot_leave(slot);
+    assert_int_equal(slot->base[9], 9);
     assert_int_equal(slot->base[4 * PAGE - 1], 7);
     assert_int_equal(slot->base[4 * PAGE], 0);
     tw_slot_give(slot);
