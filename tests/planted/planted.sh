@@ -12,12 +12,14 @@ missed=
 for bug in "$@"; do
     grep -rqs "TW_PLANT_$bug" "$source/src" || { echo "$bug: nothing is planted under that name"; missed="$missed $bug"; continue; }
     cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTW_PLANT="$bug" >"$build.log" 2>&1 &&
-        cmake --build "$build" --target nests guests_suite tensor-wasm-compile >>"$build.log" 2>&1 ||
+        cmake --build "$build" --target nests guests_suite guests_wrap tensor-wasm-compile >>"$build.log" 2>&1 ||
         { cat "$build.log"; exit 2; }
     if ! "$build/tests/nests/nests" --seconds "$seconds" --stop 1 >"$build.out" 2>&1; then
         echo "$bug: found by the random nests: $(grep -m 1 -E 'different|crashed' "$build.out" | cut -c 1-200)"
     elif ! "$build/tests/guests/guests_suite" "$build/tests/guests" O2 >"$build.out" 2>&1; then
         echo "$bug: found by the guests: $(grep -m 1 'not ok' "$build.out" | cut -c 1-200)"
+    elif ! "$build/tests/guests/guests_wrap" "$build/tests/guests/O2" >"$build.out" 2>&1; then
+        echo "$bug: found at the top of the memory: $(grep -m 1 'not ok' "$build.out" | cut -c 1-200)"
     else
         echo "$bug: NOT FOUND"
         missed="$missed $bug"
