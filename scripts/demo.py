@@ -35,15 +35,12 @@ def read_json(path):
         return {}
 
 
-def is_ours(name):
-    """Loops of the program itself, not of the C library that is linked to it."""
-    return name.split("#")[0] in OURS
+# Functions in which the programs spend their time; the rest prepares the data and prints.
+HOT = {"gemm", "centre", "covariance", "saxpy", "blend", "blur", "jacobi", "transpose", "running_sum"}
 
 
-OURS = {
-    "gemm", "matrix", "centre", "covariance", "saxpy", "blend", "blur", "jacobi", "transpose", "running_sum",
-    "main", "__main_argc_argv", "__main_void", "__original_main",
-}
+def is_hot(loop):
+    return loop.split("#")[0] in HOT
 
 
 def fate_of_region(region):
@@ -60,12 +57,12 @@ def fate_of_region(region):
 
 def fates(tool, program, report):
     """One line for each hot loop: the regions of the report, then the loops that were refused at load time."""
-    lines = [(r["name"], fate_of_region(r)) for r in report.get("regions", []) if is_ours(r["name"]) and r["arrivals"]]
+    lines = [(r["name"], fate_of_region(r)) for r in report.get("regions", []) if is_hot(r["name"]) and r["arrivals"]]
     done = subprocess.run([tool, "inspect", "--json", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     loops = json.loads(done.stdout).get("loops", []) if done.returncode == 0 else []
     for loop in loops:
         refusal = loop.get("refusal")
-        if is_ours(loop["name"]) and refusal and refusal not in ("none", "inner"):
+        if is_hot(loop["name"]) and refusal and refusal not in ("none", "inner"):
             lines.append((loop["name"], f"original: {refusal}" + (f" ({loop['detail']})" if loop.get("detail") else "")))
     return lines
 
