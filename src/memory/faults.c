@@ -152,27 +152,41 @@ static void clear_step(ucontext_t *c) { (void)c; }
 #error "no signal context for this architecture"
 #endif
 
-/* The fault that this thread is stepping over: its range, while it lasts. Reached from signal handlers: no allocation. */
+/* The fault that this thread is stepping over: its range, while it lasts. Reached from signal handlers: no allocation. A string
+ * instruction (rep movsb) is one step for each of its rounds: they stay in one fault until it moves on to other pages. */
 static _Thread_local struct {
     bool on;
+    uintptr_t pc;
     range memory;
     tw_fault fault;
 } step __attribute__((tls_model("initial-exec")));
 
 static void begin_step(const range *memory, const tw_fault *fault, ucontext_t *context)
 {
-    if (!STEPS || sigismember(&context->uc_sigmask, SIGTRAP)) return;
     step.memory = *memory;
     step.fault = *fault;
+    step.pc = program_counter(context);
     step.on = true;
     set_step(context);
+}
+
+static void end_step(ucontext_t *context)
+{
+    if (!step.on) return;
+    step.on = false;
+    step.fault.after = true;
+    clear_step(context);
+    step.memory.callback(step.memory.context, &step.fault);
 }
 
 static bool serve(const siginfo_t *info, ucontext_t *context)
 {
     range memory, code;
+    end_step(context);
     if (!find(&memories, (uintptr_t)info->si_addr, &memory)) return false;
-    tw_fault fault = {info->si_addr, was_write(context), find(&codes, program_counter(context), &code), false};
+    tw_fault fault = {.address = info->si_addr, .is_write = was_write(context),
+                      .in_guest = find(&codes, program_counter(context), &code),
+                      .can_step = STEPS && !sigismember(&context->uc_sigmask, SIGTRAP)};
     tw_fault_verdict verdict = memory.callback(memory.context, &fault);
     if (verdict == TW_FAULT_SERVED_ONCE) begin_step(&memory, &fault, context);
     return verdict != TW_FAULT_PASS;
@@ -188,14 +202,8 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 static void on_step(int signal, siginfo_t *info, void *context)
 {
     int saved = errno;
-    if (step.on) {
-        step.on = false;
-        step.fault.after = true;
-        clear_step(context);
-        step.memory.callback(step.memory.context, &step.fault);
-    } else {
-        forward(&previous_trap, signal, info, context);
-    }
+    if (!step.on) forward(&previous_trap, signal, info, context);
+    else if (program_counter(context) != step.pc) end_step(context);
     errno = saved;
 }
 

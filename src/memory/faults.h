@@ -27,8 +27,7 @@
 
 typedef enum tw_fault_verdict {
     TW_FAULT_SERVED,
-    TW_FAULT_SERVED_ONCE, /* served, and the callback is called again, with `after`, when the instruction has run; where the
-                             processor can't be stepped (not x86-64, or the thread blocks SIGTRAP) it isn't */
+    TW_FAULT_SERVED_ONCE, /* served, and the callback is called again, with `after`, when the instruction has run */
     TW_FAULT_PASS,
 } tw_fault_verdict;
 
@@ -36,6 +35,7 @@ typedef struct tw_fault {
     uint8_t *address;
     bool is_write;
     bool in_guest; /* the program counter lies in a registered code range */
+    bool can_step; /* SERVED_ONCE is possible: on x86-64, where the thread doesn't block SIGTRAP */
     bool after;    /* no fault: the one that was served once is over; the verdict doesn't matter */
 } tw_fault;
 

@@ -59,9 +59,10 @@ static tw_fault_verdict on_fault(void *context, const tw_fault *fault)
     size_t start = at < PROBE_BYTES ? 0 : at & ~(SERVE_BYTES - 1), end = at < PROBE_BYTES ? PROBE_BYTES : start + SERVE_BYTES;
     if (at >= PROBE_BYTES && start == 0) start = PROBE_BYTES;
     if (end > size) end = size;
-    atomic_store(&slot->served, true);
     if (mprotect(slot->base + start, end - start, PROT_READ | PROT_WRITE)) return TW_FAULT_PASS;
-    return start == 0 ? TW_FAULT_SERVED_ONCE : TW_FAULT_SERVED;
+    if (start == 0 && fault->can_step) return TW_FAULT_SERVED_ONCE;
+    atomic_store(&slot->served, true);
+    return TW_FAULT_SERVED;
 }
 
 static void destroy(tw_slot *slot)
