@@ -392,6 +392,28 @@ static bool affine_is_poison(const tw_plan *plan, const tw_affine *affine)
     return poison;
 }
 
+/* The greatest (or least) address over all counters: a counter runs from 0 to a bound that is linear in the counters around it, so
+ * from the innermost loop outwards each is replaced by the end of its range that the sign of its coefficient asks for. Of a
+ * triangle that is a corner, not the corner of the box around it. False when the arithmetic would overflow. */
+static bool extreme_address(const tw_plan *plan, const uint32_t *chain, uint32_t length, const tw_numbers_affine *address,
+                            bool greatest, __int128 *out)
+{
+    __int128 coef[TW_MODEL_MAX_DEPTH], step;
+    *out = address->c0;
+    for (uint32_t d = 0; d < length; d++) coef[d] = (int32_t)(uint32_t)address->c[d];
+#ifdef TW_PLANT_SWAP_MIN
+    greatest = !greatest;
+#endif
+    for (uint32_t d = length; d-- > 0;) {
+        const tw_numbers_loop *loop = &plan->numbers.loops[chain[d]];
+        if (greatest ? coef[d] <= 0 : coef[d] >= 0) continue;
+        if (__builtin_mul_overflow(coef[d], (__int128)loop->t0 - 1, &step) || __builtin_add_overflow(*out, step, out)) return false;
+        for (uint32_t e = 0; e < d; e++)
+            if (__builtin_mul_overflow(coef[d], (__int128)loop->t[e], &step) || __builtin_add_overflow(coef[e], step, &coef[e])) return false;
+    }
+    return true;
+}
+
 /* Signed representatives of base and strides, under the check that the whole range stays in one window of 2^32. */
 static bool evaluate_access(tw_plan *plan, uint32_t index)
 {
@@ -406,19 +428,10 @@ static bool evaluate_access(tw_plan *plan, uint32_t index)
     if (!reached(plan, chain, length)) return true;
     if (affine_is_poison(plan, affine))
         return refuse(plan, TW_REFUSAL_CHECK, "access x%u: its address can't be computed", index);
-    __int128 low = address->c0, high = address->c0;
-    for (uint32_t d = 0; d < length; d++) {
-        int64_t stride = (int32_t)(uint32_t)address->c[d];
-        __int128 reach = (__int128)stride * (plan->numbers.loops[chain[d]].most - 1);
-        numbers->stride[d] = stride;
-#ifdef TW_PLANT_SWAP_MIN
-        if (reach > 0) low += reach;
-        else high += reach;
-#else
-        if (reach < 0) low += reach;
-        else high += reach;
-#endif
-    }
+    for (uint32_t d = 0; d < length; d++) numbers->stride[d] = (int32_t)(uint32_t)address->c[d];
+    __int128 low, high;
+    if (!extreme_address(plan, chain, length, address, false, &low) || !extreme_address(plan, chain, length, address, true, &high))
+        return refuse(plan, TW_REFUSAL_WRAP, "access x%u at 0x%" PRIx64 ": its addresses wrap round", index, access->place);
 #ifndef TW_PLANT_SKIP_WRAP
     if (low < 0 || high > UINT32_MAX)
         return refuse(plan, TW_REFUSAL_WRAP, "access x%u at 0x%" PRIx64 ": its addresses wrap round", index, access->place);

@@ -181,6 +181,16 @@ static void syrk(guest_call *call, uint32_t n)
     call->iterations = ((uint64_t)n + 1) * n / 2 * (m + 1);
 }
 
+static void covariance(guest_call *call, uint32_t n)
+{
+    uint32_t rows = other(n);
+    i32(call, rows);
+    i32(call, n);
+    array(call, GUEST_F64, (uint64_t)n * rows);
+    array(call, GUEST_F64, (uint64_t)n * n);
+    call->iterations = ((uint64_t)n + 1) * n / 2 * rows;
+}
+
 static void two_f64(guest_call *call, uint32_t n)
 {
     i32(call, n);
@@ -262,6 +272,7 @@ const guest guests[] = {
     {"gemm i32", "gemm", "gemm_i32", gemm_i32, NULL, 500},
     {"jacobi-2d", "jacobi", "jacobi_2d", jacobi_2d, NULL, 160},
     {"syrk", "syrk", "syrk", syrk, NULL, 300},
+    {"covariance", "covariance", "covariance", covariance, NULL, 200},
     {"copy apart", "serial", "shift_copy", shift_apart, NULL, 16384},
     {"copy onto itself", "serial", "shift_copy", shift_none, NULL, 16384},
     {"prefix sum", "serial", "prefix_sum", two_f64, "carried-scalar", 16384},

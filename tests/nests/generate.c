@@ -537,10 +537,23 @@ static int add_access(nest *g, int array_, int loop_, memory_op op, bool is_stor
     return g->access_count++;
 }
 
+/* The last array is the one that is mostly written and rarely read: reading what the loop writes is mostly a dependence. */
+static int array_to_read(nest *g)
+{
+    int any = (int)below(g, (uint32_t)g->array_count), other = (int)below(g, (uint32_t)g->array_count - 1);
+    return chance(g, 75) ? other : any;
+}
+
+static int array_to_write(nest *g)
+{
+    int any = (int)below(g, (uint32_t)g->array_count);
+    return chance(g, 75) ? g->array_count - 1 : any;
+}
+
 /* One of at most MAX_ACCESSES; when they are used up, a constant instead. */
 static int expr_load(nest *g, int loop_, wtype type)
 {
-    int array_ = (int)below(g, (uint32_t)g->array_count);
+    int array_ = array_to_read(g);
     wtype own = natural_type(g, g->arrays[array_].elem);
     memory_op op = draw_memory_op(g, g->arrays[array_].elem, loads[own], 7);
     if (g->access_count == MAX_ACCESSES) return expr_number(g, type);
@@ -632,7 +645,7 @@ static int draw_guard(nest *g, int loop_)
 
 static void draw_store(nest *g, int loop_, bool first)
 {
-    int array_ = (int)below(g, (uint32_t)g->array_count), guard = loop_ == NONE ? NONE : draw_guard(g, loop_);
+    int array_ = array_to_write(g), guard = loop_ == NONE ? NONE : draw_guard(g, loop_);
     elem elem_ = g->arrays[array_].elem;
     wtype type = natural_type(g, elem_);
     memory_op op = draw_memory_op(g, elem_, stores[type], 4);
