@@ -504,9 +504,10 @@ void tw_build_reroll(tw_builder *b)
         for (uint32_t i = 0; i + 1 < loop->item_count;) {
             const tw_item *main = &loop->items[i], *rest = &loop->items[i + 1];
             if (main->kind == TW_ITEM_LOOP && rest->kind == TW_ITEM_LOOP && b->natural[main->index] != TW_NO_LOOP && copies[main->index] > 1 &&
-                merge_remainder(b, main->index, copies[main->index], rest->index))
+                merge_remainder(b, main->index, copies[main->index], rest->index)) {
+                copies[main->index] = 1; /* its end is known as copies·ARRIVALS no more: a second loop behind it stays */
                 remove_item(loop, i + 1);
-            else
+            } else
                 i++;
         }
     }
