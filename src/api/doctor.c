@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "compile/installation.h"
 #include "memory/slot.h"
 #include "os/machine.h"
 #include "tensorwasm/tensorwasm.h"
@@ -66,7 +68,8 @@ tw_status tw_doctor(tw_format format, char **text, tw_error *error)
     tw_machine machine;
     tw_machine_describe(&machine);
     tw_slot_layout layout = tw_slot_probe();
-    char space[32];
+    char space[32], worker[PATH_MAX];
+    bool has_worker = tw_worker_find(worker, sizeof worker);
     const fact facts[] = {
         {"version", "tensorwasm", 0, tw_version()},
         {"kernel", "kernel", 0, machine.kernel},
@@ -78,6 +81,7 @@ tw_status tw_doctor(tw_format format, char **text, tw_error *error)
         {"max_mappings", "mappings at most", machine.max_mappings, NULL},
         {"reservation", "linear memory", 0, describe_slots(&layout)},
         {"slot_bytes", "bytes a memory", layout.reserved, NULL},
+        {"worker", "compile worker", 0, has_worker ? worker : "not installed: no loop becomes a kernel"},
     };
     tw_bytes out = {0};
     (format == TW_FORMAT_JSON ? write_json : write_text)(&out, facts, sizeof facts / sizeof *facts);

@@ -43,6 +43,13 @@ static tw_status make_with_stubs(tw_module *module, tw_form *made, tw_error *err
     return compile(module, made, error);
 }
 
+static void give_up_offload(tw_module *module, const char *why)
+{
+    if (module->no_offload) return;
+    module->no_offload = true;
+    snprintf(module->no_offload_why, sizeof module->no_offload_why, "%.250s", why);
+}
+
 /* Whatever goes wrong, the module can still run as it came; only memory is a reason to fail. */
 static tw_status make_offloaded(tw_module *module, tw_error *error)
 {
@@ -55,15 +62,14 @@ static tw_status make_offloaded(tw_module *module, tw_error *error)
     }
     tw_runtime_form_free(&made);
     if (status == TW_NO_MEMORY) return tw_fail_memory(error);
-    module->no_offload = true;
-    snprintf(module->no_offload_why, sizeof module->no_offload_why, "%.250s", why.message);
+    give_up_offload(module, why.message);
     return TW_OK;
 }
 
 static tw_status choose(tw_module *module, bool offload, tw_form **out, tw_error *error)
 {
     if (offload && !module->offloaded.code && !module->no_offload) TW_TRY(make_offloaded(module, error));
-    *out = offload && module->offloaded.code ? &module->offloaded : &module->plain;
+    *out = offload && !module->no_offload ? &module->offloaded : &module->plain;
     return (*out)->code ? TW_OK : make_plain(module, error);
 }
 
@@ -71,6 +77,15 @@ tw_status tw_runtime_form(tw_module *module, bool offload, tw_form **out, tw_err
 {
     pthread_mutex_lock(&module->lock);
     tw_status status = choose(module, offload, out, error);
+    pthread_mutex_unlock(&module->lock);
+    return status;
+}
+
+tw_status tw_runtime_form_without_offload(tw_module *module, const char *why, tw_form **out, tw_error *error)
+{
+    pthread_mutex_lock(&module->lock);
+    give_up_offload(module, why);
+    tw_status status = choose(module, false, out, error);
     pthread_mutex_unlock(&module->lock);
     return status;
 }

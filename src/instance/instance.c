@@ -71,12 +71,17 @@ static tw_status prepare_offload(tw_instance *instance, const tw_spawn_options *
     return tw_stubs_new(form->plan, &dispatch, &instance->stopper, &instance->stubs, error);
 }
 
+/* Without a compile worker the guest runs as it came. */
 static tw_status choose_form(tw_instance *instance, const tw_spawn_options *options, tw_form **out, tw_error *error)
 {
+    tw_error why;
     instance->offloads = options->kernel_cache && instance->module->engine->options.offload != TW_OFFLOAD_OFF;
     TW_TRY(tw_runtime_form(instance->module, instance->offloads, out, error));
+    tw_status status = (*out)->plan ? prepare_offload(instance, options, *out, &why) : TW_OK;
+    if (status == TW_NO_MEMORY) return tw_fail_memory(error);
+    if (status != TW_OK) TW_TRY(tw_runtime_form_without_offload(instance->module, why.message, out, error));
     instance->form = *out;
-    return (*out)->plan ? prepare_offload(instance, options, *out, error) : TW_OK;
+    return TW_OK;
 }
 
 static tw_status link_and_instantiate(tw_instance *instance, const tw_spawn_options *options, bool *is_wasi,

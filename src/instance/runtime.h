@@ -88,7 +88,7 @@ struct tw_module {
     pthread_mutex_t lock;   /* what follows; what is there doesn't change, but for the forms' links */
     tw_survey *survey;      /* NULL: not made yet */
     tw_form plain, offloaded;
-    bool no_offload;        /* `offloaded` was tried and won't be: no region, or the engine refused what the rewrite made */
+    bool no_offload;        /* no region, the engine refused what the rewrite made, or there is no compile worker */
     char no_offload_why[256];
 };
 
@@ -101,6 +101,8 @@ uint32_t tw_runtime_find_export(const tw_module *module, const char *name);
 
 /* Rewritten and compiled on first use; without stubs where there is nothing to offload. Valid as long as the module. */
 tw_status tw_runtime_form(tw_module *module, bool offload, tw_form **out, tw_error *error);
+/* The form without stubs, for this instance and all that come, since nothing could answer them. Keeps the first `why`. */
+tw_status tw_runtime_form_without_offload(tw_module *module, const char *why, tw_form **out, tw_error *error);
 /* Every loop looked at, on first use. Valid as long as the module. */
 tw_status tw_runtime_survey(tw_module *module, const tw_survey **out, tw_error *error);
 /* What the compile worker makes of a region under kind assumptions: "schedule", "llvm" or "asm". */

@@ -57,4 +57,19 @@ g++ -std=c++17 -Wall -Wextra -o "$scratch/plus" "$scratch/plus.cc" $(pkg-config 
 # The program finds its library without help, and the library the worker.
 "$prefix/bin/tensor-wasm" --version | grep -q '^tensor-wasm ' || wrong "the moved program doesn't start"
 "$prefix/bin/tensor-wasm" doctor >"$scratch/doctor" || wrong "the moved doctor fails"
+if [ -n "$worker" ]; then
+    grep -q "^compile worker  *$prefix/.*/tensor-wasm-compile\$" "$scratch/doctor" || wrong "the moved library doesn't find the worker"
+
+    # Without its worker it offloads nothing, says so, and runs everything.
+    rm "$prefix/$worker"
+    cat >"$scratch/fill.wat" <<'END'
+(module (memory 1) (func (export "fill") (param i32) (result i32) (local i32)
+ (loop $l (i32.store (i32.shl (local.get 1) (i32.const 2)) (i32.const 7))
+  (br_if $l (i32.lt_u (local.tee 1 (i32.add (local.get 1) (i32.const 1))) (local.get 0)))) (i32.load (i32.const 400))))
+END
+    "$prefix/bin/tensor-wasm" run --no-cache --report --invoke fill "$scratch/fill.wat" 1000 >"$scratch/out" 2>"$scratch/report" ||
+        wrong "without its worker nothing runs: $(cat "$scratch/report")"
+    grep -qx 7 "$scratch/out" && grep -q '^offload: .*compile worker' "$scratch/report" || wrong "without its worker the report doesn't say so"
+    "$prefix/bin/tensor-wasm" doctor | grep -q '^compile worker *not installed' || wrong "doctor doesn't miss the worker"
+fi
 exit $failed
