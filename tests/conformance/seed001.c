@@ -9,32 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "hot.h"
 #include "tensorwasm/tensorwasm.h"
-
-/* The function's result is a + b; before that it doubles a vector eight times in a "loop" that has no way back. */
-static const char hot_head[] = "(module (memory (export \"memory\") 1)\n"
-                               " (func (export \"add\") (param i32 i32) (result i32) (local v128)\n"
-                               "  loop\n";
-static const char hot_step[] = "   local.get 2 local.get 2 i32x4.add local.set 2\n";
-static const char hot_tail[] = "  end\n  local.get 0 local.get 1 i32.add))\n";
-enum { HOT_STEPS = 8 };
 
 static const char plain_add[] = "(module (memory (export \"memory\") 1)\n"
                                 " (func (export \"add\") (param i32 i32) (result i32)\n"
                                 "  local.get 0 local.get 1 i32.add))\n";
-
-static const char *hot_add(void)
-{
-    static char text[sizeof hot_head + HOT_STEPS * sizeof hot_step + sizeof hot_tail];
-    char *at = stpcpy(text, hot_head);
-    for (int i = 0; i < HOT_STEPS; i++) at = stpcpy(at, hot_step);
-    strcpy(at, hot_tail);
-    return text;
-}
 
 /* The document's thresholds: its hot module is nominated from a twentieth on, far below the usual 0.8. */
 static const tw_detector eager = {.v128_ratio_threshold = 0.05, .min_trip_count = 64};
@@ -93,6 +78,14 @@ static void expect_sum(world *w, int32_t expected)
     int32_t sum;
     must(w, add(w, &sum));
     assert_int_equal(sum, expected);
+}
+
+static void expect_report(world *w, const char *part)
+{
+    char *text;
+    must(w, tw_instance_report(w->instance, TW_FORMAT_JSON, &text, &w->error));
+    if (!strstr(text, part)) fail_msg("no %s in %s", part, text);
+    free(text);
 }
 
 /* Once is success; a second time, and a call afterwards, say clearly what is wrong. */
@@ -160,6 +153,8 @@ static void the_hot_function_is_answered_by_real_with_its_own_meaning(void **sta
     spawn_hot(&w);
     expect_sum(&w, 12);
     expect_sum(&w, 12);
+    expect_report(&w, "\"whole_function\":true");
+    expect_report(&w, "\"dispatches\":2"); /* both sums are a kernel's */
     terminate(&w);
 }
 
