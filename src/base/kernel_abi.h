@@ -14,7 +14,7 @@ typedef struct tw_kernel_env {
     uint64_t memory_size;     /* live bytes */
     const uint64_t *args;     /* numbers, laid out by tw_layout_make */
     uint64_t *outputs;        /* scalar output block; NULL when the model has none */
-    const uint32_t *stop;     /* != 0: leave soon; polled at entry and in every iteration of loops that contain loops */
+    const uint32_t *stop;     /* != 0: leave soon; polled at entry and in every iteration of loops with loops inside or very long */
     uint32_t thread, threads; /* this caller among those that run the same call together */
     /* Meets the other threads; NULL when threads == 1. Not 0: leave at once with TW_KERNEL_STOPPED. */
     int32_t (*meet)(void *context);

@@ -13,8 +13,8 @@
 
 /* Vectors are emitted as such, so LLVM's part is to tidy up: what the emitter repeats is folded, what doesn't change is
  * hoisted. Nothing here vectorises or reassociates floats. */
-static const char passes[] = "function(early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),gvn,instcombine,"
-                             "simplifycfg,early-cse)";
+static const char passes[] = "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),early-cse,"
+                             "simplifycfg)";
 
 struct tw_codegen {
     char *triple, *cpu, *features;

@@ -20,6 +20,8 @@
 
 #include "codegen/inside.h"
 
+enum { LONG_LOOP = 1 << 20 };
+
 void tw_gen_fail(tw_emitter *e, tw_status status, const char *format, ...)
 {
     if (e->status != TW_OK) return;
@@ -315,6 +317,14 @@ static void close_body(round_trip *t, LLVMBasicBlockRef latch)
     for (uint32_t h = 0; h < t->held_count; h++) tw_gen_held_next(&t->held[h], latch);
 }
 
+/* Loops around loops look at the stop flag in every trip; innermost ones that may take milliseconds do, too. The root of
+ * a parallel region is called in chunks. */
+static bool wants_poll(const tw_emitter *e, const tw_node *node)
+{
+    if (has_kind(e, node, TW_NODE_LOOP)) return true;
+    return e->facts->trips[node->loop] >= LONG_LOOP && !(node->loop == 0 && e->tree->outer_parallel);
+}
+
 /* Trips from `range.lower` in steps while whole ones fit; returns where it stopped. */
 static LLVMValueRef emit_trips(tw_emitter *e, const tw_node *node, bounds range, shape s)
 {
@@ -340,7 +350,7 @@ static LLVMValueRef emit_trips(tw_emitter *e, const tw_node *node, bounds range,
     LLVMValueRef next = LLVMBuildAdd(b, counter, tw_gen_const64(e, (int64_t)step), "");
     if (node->block) e->scopes[e->depth].upper = int_min(e, next, range.upper);
     emit_held_children(e, node, &t);
-    if (has_kind(e, node, TW_NODE_LOOP)) emit_poll(e);
+    if (wants_poll(e, node)) emit_poll(e);
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, limit, ""), body, leave);
     LLVMAddIncoming(counter, &next, &latch, 1);

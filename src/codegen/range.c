@@ -7,186 +7,198 @@
  * an inner loop makes no trip for some outer ones its bound is -1 there, which can only widen the range. An access beneath
  * a loop that never has a trip is let off.
  *
- * Arithmetic has 128 bits; that it can't overflow is checked on the arguments: bases, strides and trip counts below 2^40, their
- * coefficients below 2^12, at most three loops of a chain with a varying trip count. */
+ * Why in doubles: they never wrap, so a huge number stays huge. Sums of whole numbers are exact below 2^53; that nothing
+ * larger took part is seen from the sum of the terms' magnitudes, which must stay below 2^50. (128-bit integers were three
+ * quarters of a small kernel's compile time.) */
 
 #include "codegen/inside.h"
 
-enum { NUMBER_BITS = 40, COEFFICIENT_BITS = 12, MAX_VARYING = 3 };
+typedef struct linear {
+    LLVMValueRef constant, coef[TW_MODEL_MAX_DEPTH]; /* f64; coef NULL: 0 */
+} linear;
 
 typedef struct checker {
     tw_emitter *e;
-    LLVMValueRef good; /* i1 so far */
+    linear trips[TW_MODEL_MAX_LOOPS];         /* as a function of the counters around */
+    LLVMValueRef reached[TW_MODEL_MAX_LOOPS]; /* i1: may have a trip; never false when it has one. NULL: not in the tree */
+    LLVMValueRef good[TW_MODEL_MAX_LOOPS];    /* i1: what must hold if it is reached */
+    LLVMValueRef always;                      /* i1: what must hold */
 } checker;
 
-static void require(checker *c, LLVMValueRef bit)
+static LLVMValueRef both(tw_emitter *e, LLVMValueRef a, LLVMValueRef b)
 {
-    c->good = LLVMBuildAnd(c->e->builder, c->good, bit, "");
+    return LLVMBuildAnd(e->builder, a, b, "");
 }
 
-/* |word| < 2^bits, as an i1. */
-static LLVMValueRef is_small(tw_emitter *e, LLVMValueRef word, unsigned bits)
+/* What must hold if `loop` (TW_NONE: the function) is reached. */
+static void require(checker *c, uint32_t loop, LLVMValueRef bit)
 {
-    LLVMValueRef shifted = LLVMBuildAdd(e->builder, word, tw_gen_const64(e, (int64_t)1 << bits), "");
-    return LLVMBuildICmp(e->builder, LLVMIntULT, shifted, tw_gen_const64(e, (int64_t)1 << (bits + 1)), "");
+    LLVMValueRef *good = loop == TW_NONE ? &c->always : &c->good[loop];
+    *good = both(c->e, *good, bit);
 }
 
-static LLVMValueRef word_at(checker *c, uint32_t index, unsigned bits)
+static LLVMValueRef number(tw_emitter *e, double value)
 {
-    LLVMValueRef word = tw_gen_arg(c->e, index);
-    require(c, is_small(c->e, word, bits));
-    return word;
+    return LLVMConstReal(e->f64, value);
 }
 
-static LLVMValueRef widen(tw_emitter *e, LLVMValueRef word)
+static LLVMValueRef to_number(tw_emitter *e, LLVMValueRef word)
 {
-    return LLVMBuildSExt(e->builder, word, e->i128, "");
+    return LLVMBuildSIToFP(e->builder, word, e->f64, "");
 }
 
-static LLVMValueRef const128(tw_emitter *e, int64_t value)
+static LLVMValueRef add(tw_emitter *e, LLVMValueRef a, LLVMValueRef b)
 {
-    return LLVMConstInt(e->i128, (uint64_t)value, 1);
+    return LLVMBuildFAdd(e->builder, a, b, "");
 }
 
-/* A linear function of the counters of a chain's first loops. */
-typedef struct linear {
-    LLVMValueRef constant, coef[TW_MODEL_MAX_DEPTH]; /* i128; coef NULL: 0 */
-} linear;
-
-static void add_scaled(tw_emitter *e, LLVMValueRef *sum, LLVMValueRef scale, LLVMValueRef number, LLVMValueRef only_if)
+static LLVMValueRef mul(tw_emitter *e, LLVMValueRef a, LLVMValueRef b)
 {
-    LLVMValueRef product = LLVMBuildMul(e->builder, scale, number, "");
-    if (only_if) product = LLVMBuildSelect(e->builder, only_if, product, const128(e, 0), "");
-    *sum = *sum ? LLVMBuildAdd(e->builder, *sum, product, "") : product;
+    return LLVMBuildFMul(e->builder, a, b, "");
 }
 
-/* Trips of the loop at depth d, as a linear function of the counters around it. */
-static linear trips_of(checker *c, uint32_t loop)
+static LLVMValueRef compare(tw_emitter *e, LLVMRealPredicate how, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildFCmp(e->builder, how, a, b, "");
+}
+
+static LLVMValueRef equal_words(tw_emitter *e, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildICmp(e->builder, LLVMIntEQ, a, b, "");
+}
+
+/* ---- greatest and least ---- */
+
+typedef struct extreme {
+    LLVMValueRef value, magnitude; /* f64 */
+} extreme;
+
+static void add_term(tw_emitter *e, extreme *out, LLVMValueRef term)
+{
+    out->value = add(e, out->value, term);
+    LLVMValueRef size = tw_gen_intrinsic(e, "llvm.fabs", e->f64, &term, 1);
+    out->magnitude = add(e, out->magnitude, size);
+}
+
+static LLVMValueRef if_else_zero(tw_emitter *e, LLVMValueRef bit, LLVMValueRef value)
+{
+    return LLVMBuildSelect(e->builder, bit, value, number(e, 0), "");
+}
+
+/* Of `f` over the trips of chain[0 … count-1]. */
+static extreme find_extreme(checker *c, linear f, const uint32_t *chain, uint32_t count, bool greatest)
 {
     tw_emitter *e = c->e;
-    linear t = {0};
-    uint32_t word = e->layout.trips[loop], depth = e->model->loops[loop].depth;
-    t.constant = widen(e, word_at(c, word, NUMBER_BITS));
-    for (uint32_t d = 0; d < depth; d++) {
-        LLVMValueRef coef = tw_gen_arg(e, word + 1 + d);
-        if (e->facts->varying[loop]) {
-            require(c, is_small(e, coef, COEFFICIENT_BITS));
-            t.coef[d] = widen(e, coef);
-        } else {
-            require(c, LLVMBuildICmp(e->builder, LLVMIntEQ, coef, tw_gen_const64(e, 0), ""));
+    extreme out = {number(e, 0), number(e, 0)};
+    add_term(e, &out, f.constant);
+    for (uint32_t d = count; d-- > 1;) {
+        if (!f.coef[d]) continue;
+        const linear *trips = &c->trips[chain[d]];
+        LLVMValueRef at_end = compare(e, greatest ? LLVMRealOGT : LLVMRealOLT, f.coef[d], number(e, 0));
+        LLVMValueRef last = add(e, trips->constant, number(e, -1));
+        add_term(e, &out, if_else_zero(e, at_end, mul(e, f.coef[d], last)));
+        for (uint32_t k = 0; k < d; k++) {
+            if (!trips->coef[k]) continue;
+            LLVMValueRef more = if_else_zero(e, at_end, mul(e, f.coef[d], trips->coef[k]));
+            f.coef[k] = f.coef[k] ? add(e, f.coef[k], more) : more;
         }
     }
-    return t;
+    if (!count || !f.coef[0]) return out;
+    LLVMValueRef low = mul(e, f.coef[0], to_number(e, e->first));
+    LLVMValueRef high = mul(e, f.coef[0], add(e, to_number(e, e->last), number(e, -1)));
+    LLVMValueRef less = compare(e, LLVMRealOLT, low, high);
+    add_term(e, &out, greatest ? LLVMBuildSelect(e->builder, less, high, low, "") : LLVMBuildSelect(e->builder, less, low, high, ""));
+    return out;
 }
 
-/* Greatest (or least) value over the trips of chain[0 … count-1]. trips: by depth. */
-static LLVMValueRef extreme(tw_emitter *e, linear f, const linear *trips, uint32_t count, bool greatest)
+static LLVMValueRef is_exact(tw_emitter *e, extreme x)
 {
-    for (uint32_t d = count; d-- > 1;) {
-        LLVMValueRef c = f.coef[d];
-        if (!c) continue;
-        LLVMIntPredicate how = greatest ? LLVMIntSGT : LLVMIntSLT;
-        LLVMValueRef at_end = LLVMBuildICmp(e->builder, how, c, const128(e, 0), "");
-        LLVMValueRef last = LLVMBuildSub(e->builder, trips[d].constant, const128(e, 1), "");
-        add_scaled(e, &f.constant, c, last, at_end);
-        for (uint32_t k = 0; k < d; k++)
-            if (trips[d].coef[k]) add_scaled(e, &f.coef[k], c, trips[d].coef[k], at_end);
-    }
-    if (!count || !f.coef[0]) return f.constant;
-    LLVMValueRef low = LLVMBuildMul(e->builder, f.coef[0], widen(e, e->first), "");
-    LLVMValueRef last = LLVMBuildSub(e->builder, widen(e, e->last), const128(e, 1), "");
-    LLVMValueRef high = LLVMBuildMul(e->builder, f.coef[0], last, "");
-    LLVMValueRef less = LLVMBuildICmp(e->builder, LLVMIntSLT, low, high, "");
-    LLVMValueRef chosen = greatest ? LLVMBuildSelect(e->builder, less, high, low, "")
-                                   : LLVMBuildSelect(e->builder, less, low, high, "");
-    return LLVMBuildAdd(e->builder, f.constant, chosen, "");
+    return compare(e, LLVMRealOLT, x.magnitude, number(e, 0x1p50));
 }
 
-/* Does any trip reach the innermost loop of the chain? An i1; never false when one does. */
-static LLVMValueRef is_reached(tw_emitter *e, const linear *trips, uint32_t count)
-{
-    LLVMValueRef reached = LLVMBuildICmp(e->builder, LLVMIntSLT, e->first, e->last, "");
-    for (uint32_t d = 1; d < count; d++) {
-        LLVMValueRef most = extreme(e, trips[d], trips, d, true);
-        LLVMValueRef some = LLVMBuildICmp(e->builder, LLVMIntSGT, most, const128(e, 0), "");
-        reached = LLVMBuildAnd(e->builder, reached, some, "");
-    }
-    return reached;
-}
+/* ---- loops ---- */
 
-static void require_unless(checker *c, LLVMValueRef exempt, LLVMValueRef bit)
-{
-    require(c, LLVMBuildOr(c->e->builder, exempt, bit, ""));
-}
-
-/* The strides are what code was made for, and the base is where the representative says. */
-static linear offset_of(checker *c, uint32_t access, uint32_t count, LLVMValueRef unreached)
+/* Loops come after those around them. Where the count doesn't vary, the numbers must say so. */
+static void enter_loop(checker *c, uint32_t loop)
 {
     tw_emitter *e = c->e;
-    LLVMBuilderRef b = e->builder;
+    const tw_model_loop *l = &e->model->loops[loop];
+    LLVMValueRef yes = LLVMConstInt(e->i1, 1, 0);
+    c->good[loop] = yes;
+    if (loop == 0) {
+        c->reached[loop] = LLVMBuildICmp(e->builder, LLVMIntSLT, e->first, e->last, "");
+        return;
+    }
+    uint32_t word = e->layout.trips[loop], chain[TW_MODEL_MAX_DEPTH];
+    c->trips[loop].constant = to_number(e, tw_gen_arg(e, word));
+    for (uint32_t d = 0; d < l->depth; d++) {
+        LLVMValueRef coef = tw_gen_arg(e, word + 1 + d);
+        if (e->facts->varying[loop]) c->trips[loop].coef[d] = to_number(e, coef);
+        else require(c, l->parent, equal_words(e, coef, tw_gen_const64(e, 0)));
+    }
+    extreme most = find_extreme(c, c->trips[loop], chain, tw_model_chain(e->model, l->parent, chain), true);
+    if (e->facts->varying[loop]) require(c, l->parent, is_exact(e, most));
+    LLVMValueRef some = compare(e, LLVMRealOGT, most.value, number(e, 0));
+    c->reached[loop] = both(e, c->reached[l->parent], some);
+}
+
+/* ---- accesses ---- */
+
+/* The strides are what code was made for, and the base is where the representative says. */
+static linear offset_of(checker *c, uint32_t access, uint32_t loop, uint32_t count)
+{
+    tw_emitter *e = c->e;
     uint32_t word = e->layout.access[access], other = e->representative[access];
     linear f = {0};
     LLVMValueRef base = tw_gen_arg(e, word);
-    require_unless(c, unreached, is_small(e, base, NUMBER_BITS));
-    f.constant = widen(e, base);
+    f.constant = to_number(e, base);
     for (uint32_t d = 0; d < count; d++) {
         int64_t known;
         LLVMValueRef stride = tw_gen_arg(e, word + 1 + d);
         bool is_known = tw_stride_known(e, access, d, &known);
-        LLVMValueRef fits = is_known ? LLVMBuildICmp(b, LLVMIntEQ, stride, tw_gen_const64(e, known), "")
-                                     : is_small(e, stride, NUMBER_BITS);
-        require_unless(c, unreached, fits);
-        if (!is_known || known) f.coef[d] = widen(e, stride);
-        if (other == access || is_known) continue;
-        LLVMValueRef others = tw_gen_arg(e, e->layout.access[other] + 1 + d);
-        require_unless(c, unreached, LLVMBuildICmp(b, LLVMIntEQ, stride, others, ""));
+        if (is_known) require(c, loop, equal_words(e, stride, tw_gen_const64(e, known)));
+        else if (other != access)
+            require(c, loop, equal_words(e, stride, tw_gen_arg(e, e->layout.access[other] + 1 + d)));
+        if (is_known && !known) continue;
+        f.coef[d] = is_known ? number(e, (double)known) : to_number(e, stride);
     }
     if (other == access) return f;
-    LLVMValueRef from = LLVMBuildSub(b, base, tw_gen_arg(e, e->layout.access[other]), "");
-    require_unless(c, unreached, LLVMBuildICmp(b, LLVMIntEQ, from, tw_gen_const64(e, e->delta[access]), ""));
+    LLVMValueRef from = LLVMBuildSub(e->builder, base, tw_gen_arg(e, e->layout.access[other]), "");
+    require(c, loop, equal_words(e, from, tw_gen_const64(e, e->delta[access])));
     return f;
 }
 
-static void check_access(checker *c, uint32_t access, const linear *all_trips)
+static void check_access(checker *c, uint32_t access)
 {
     tw_emitter *e = c->e;
     const tw_model_access *x = &e->model->accesses[access];
-    uint32_t chain[TW_MODEL_MAX_DEPTH], count = tw_model_chain(e->model, x->loop, chain), varying = 0;
-    linear trips[TW_MODEL_MAX_DEPTH] = {0};
-    for (uint32_t d = 1; d < count; d++) {
-        trips[d] = all_trips[chain[d]];
-        varying += e->facts->varying[chain[d]];
-    }
-    if (varying > MAX_VARYING) tw_gen_fail(e, TW_REFUSED, "more than %d nested loops with varying trip counts", MAX_VARYING);
-    LLVMValueRef unreached = LLVMBuildNot(e->builder, is_reached(e, trips, count), "");
-    if (!count) unreached = LLVMConstInt(e->i1, 0, 0);
-    linear offset = offset_of(c, access, count, unreached);
-    LLVMValueRef low = extreme(e, offset, trips, count, false), high = extreme(e, offset, trips, count, true);
-    LLVMValueRef end = LLVMBuildAdd(e->builder, high, const128(e, x->width), "");
-    LLVMValueRef size = LLVMBuildZExt(e->builder, e->memory_size, e->i128, "");
-    LLVMValueRef above = LLVMBuildICmp(e->builder, LLVMIntSGE, low, const128(e, 0), "");
-    LLVMValueRef below = LLVMBuildICmp(e->builder, LLVMIntSLE, end, size, "");
-    require_unless(c, unreached, LLVMBuildAnd(e->builder, above, below, ""));
+    uint32_t chain[TW_MODEL_MAX_DEPTH], count = tw_model_chain(e->model, x->loop, chain);
+    linear offset = offset_of(c, access, x->loop, count);
+    extreme low = find_extreme(c, offset, chain, count, false), high = find_extreme(c, offset, chain, count, true);
+    LLVMValueRef end = add(e, high.value, number(e, x->width));
+    LLVMValueRef size = LLVMBuildUIToFP(e->builder, e->memory_size, e->f64, "");
+    require(c, x->loop, both(e, is_exact(e, low), is_exact(e, high)));
+    require(c, x->loop, both(e, compare(e, LLVMRealOGE, low.value, number(e, 0)), compare(e, LLVMRealOLE, end, size)));
 }
 
 LLVMValueRef tw_gen_range_check(tw_emitter *e)
 {
-    checker c = {e, LLVMConstInt(e->i1, 1, 0)};
-    linear trips[TW_MODEL_MAX_LOOPS] = {0};
+    checker c = {.e = e, .always = LLVMConstInt(e->i1, 1, 0)};
     bool in_tree[TW_MODEL_MAX_LOOPS] = {0}, checked[TW_MODEL_MAX_ACCESSES] = {0};
-    require(&c, is_small(e, e->first, NUMBER_BITS));
-    require(&c, is_small(e, e->last, NUMBER_BITS));
-    for (uint32_t i = 0; i < e->tree->node_count; i++) {
-        const tw_node *node = &e->tree->nodes[i];
-        if (node->kind != TW_NODE_LOOP || node->loop == 0 || in_tree[node->loop]) continue;
-        trips[node->loop] = trips_of(&c, node->loop);
-        in_tree[node->loop] = true;
-    }
+    for (uint32_t i = 0; i < e->tree->node_count; i++)
+        if (e->tree->nodes[i].kind == TW_NODE_LOOP) in_tree[e->tree->nodes[i].loop] = true;
+    for (uint32_t l = 0; l < e->model->loop_count; l++)
+        if (in_tree[l]) enter_loop(&c, l);
     for (uint32_t i = 0; i < e->tree->node_count; i++) {
         const tw_node *node = &e->tree->nodes[i];
         if (node->kind == TW_NODE_LOOP || checked[node->access]) continue;
         checked[node->access] = true;
-        check_access(&c, node->access, trips);
+        check_access(&c, node->access);
     }
-    return c.good;
+    for (uint32_t l = 0; l < e->model->loop_count; l++) {
+        if (!in_tree[l]) continue;
+        LLVMValueRef unreached = LLVMBuildNot(e->builder, c.reached[l], "");
+        c.always = both(e, c.always, LLVMBuildOr(e->builder, unreached, c.good[l], ""));
+    }
+    return c.always;
 }
