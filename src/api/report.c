@@ -29,6 +29,9 @@ static uint32_t site_count(const tw_instance *instance)
     return instance->stubs ? instance->stubs->plan->rewrite->site_count : 0;
 }
 
+/* Regions beyond the number that is rewritten. */
+static uint32_t left_out(const tw_instance *instance) { return instance->stubs ? instance->stubs->plan->left_out : 0; }
+
 /* Why there is no region at all; NULL when there are some. */
 static const char *why_none(const tw_instance *instance)
 {
@@ -92,6 +95,7 @@ static void write_json(const tw_instance *instance, tw_bytes *out)
     tw_bytes_append_string(out, "{\n  ");
     key_string(out, &first, "offload", modes[instance->module->engine->options.offload]);
     if (why) key_string(out, &first, "reason", why);
+    key_number(out, &first, "regions_left_out", left_out(instance));
     tw_bytes_append_string(out, ",\n  \"regions\": [");
     for (uint32_t i = 0; i < site_count(instance); i++) {
         row r = row_of(instance, i);
@@ -140,6 +144,8 @@ static void write_text(const tw_instance *instance, tw_bytes *out)
         row r = row_of(instance, i);
         text_row(out, &r);
     }
+    if (left_out(instance))
+        tw_bytes_printf(out, "%u more regions were left alone: the module has too many\n", left_out(instance));
 }
 
 tw_status tw_instance_report(const tw_instance *instance, tw_format format, char **text, tw_error *error)

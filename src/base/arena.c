@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, CHUNK_BYTES = 64 * 1024 };
+/* Chunks grow with what has been handed out: there may be thousands of small arenas. */
+enum { ALIGNMENT = 16, LEAST_CHUNK = 4 * 1024, MOST_CHUNK = 64 * 1024 };
 
 struct tw_arena_chunk {
     struct tw_arena_chunk *previous;
@@ -36,7 +37,8 @@ void *tw_arena_alloc(tw_arena *arena, size_t size)
     size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
     if (size > arena->limit - arena->used) return NULL;
     if (!arena->next || size > (size_t)(arena->end - arena->next)) {
-        size_t want = size > CHUNK_BYTES ? size : CHUNK_BYTES;
+        size_t want = arena->used < LEAST_CHUNK ? LEAST_CHUNK : arena->used > MOST_CHUNK ? MOST_CHUNK : arena->used;
+        if (want < size) want = size;
         if (want > SIZE_MAX - sizeof(struct tw_arena_chunk)) return NULL;
         struct tw_arena_chunk *chunk = calloc(1, sizeof *chunk + want);
         if (!chunk) return NULL;

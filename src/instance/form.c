@@ -6,6 +6,8 @@
 
 #include "instance/runtime.h"
 
+#define MOST_REGIONS 256 /* where offload must pay: 8000 two-level nests took three times as long to compile with stubs */
+
 static tw_status compile(const tw_module *module, tw_form *form, tw_error *error)
 {
     const uint8_t *bytes = form->rewrite->bytes;
@@ -37,7 +39,8 @@ static tw_status survey(tw_module *module, tw_error *error)
 static tw_status make_with_stubs(tw_module *module, tw_form *made, tw_error *error)
 {
     TW_TRY(survey(module, error));
-    TW_TRY(tw_offload_plan_new(&module->wasm, module->survey, &made->plan, error));
+    uint32_t most = module->engine->options.offload == TW_OFFLOAD_FORCE ? UINT32_MAX : MOST_REGIONS;
+    TW_TRY(tw_offload_plan_new(&module->wasm, module->survey, most, &made->plan, error));
     if (!made->plan) return TW_OK;
     made->rewrite = made->plan->rewrite;
     return compile(module, made, error);

@@ -4,12 +4,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- a module's share ---- */
+/* ---- a module's share: which regions ---- */
 
-static void count_kinds(const tw_survey *survey, uint32_t *loops, uint32_t *functions)
+typedef struct candidate {
+    uint32_t region, weight;
+} candidate;
+
+static int heavier(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
+    return x->region < y->region ? -1 : 1;
+}
+
+/* Leaves TW_NONE in site_of_region for those that don't go along, 0 for the others. */
+static tw_status choose(const tw_survey *survey, uint32_t most, tw_offload_plan *plan, tw_error *error)
+{
+    candidate *all = calloc(survey->region_count + 1u, sizeof *all);
+    TW_TRY_ALLOC(all, error);
+    for (uint32_t i = 0; i < survey->region_count; i++)
+        all[i] = (candidate){i, survey->regions[i].whole_function ? UINT32_MAX : survey->regions[i].model->loop_count};
+    qsort(all, survey->region_count, sizeof *all, heavier);
+    for (uint32_t i = 0; i < survey->region_count; i++) plan->site_of_region[all[i].region] = i < most ? 0 : TW_NONE;
+    plan->left_out = survey->region_count > most ? survey->region_count - most : 0;
+    free(all);
+    return TW_OK;
+}
+
+static void count_kinds(const tw_survey *survey, const tw_offload_plan *plan, uint32_t *loops, uint32_t *functions)
 {
     *loops = *functions = 0;
-    for (uint32_t i = 0; i < survey->region_count; i++) ++*(survey->regions[i].whole_function ? functions : loops);
+    for (uint32_t i = 0; i < survey->region_count; i++)
+        if (plan->site_of_region[i] != TW_NONE) ++*(survey->regions[i].whole_function ? functions : loops);
 }
 
 /* Sites are the loops in order, then the functions. */
@@ -17,6 +43,7 @@ static void number_sites(const tw_survey *survey, uint32_t loops, tw_offload_pla
 {
     uint32_t loop = 0, function = loops;
     for (uint32_t i = 0; i < survey->region_count; i++) {
+        if (plan->site_of_region[i] == TW_NONE) continue;
         uint32_t site = survey->regions[i].whole_function ? function++ : loop++;
         plan->site_of_region[i] = site;
         plan->region_of_site[site] = i;
@@ -29,6 +56,7 @@ static void ask_for(const tw_survey *survey, const tw_offload_plan *plan, tw_rew
     for (uint32_t i = 0; i < survey->region_count; i++) {
         const tw_survey_region *from = &survey->regions[i];
         uint32_t site = plan->site_of_region[i];
+        if (site == TW_NONE) continue;
         if (from->whole_function) functions[site - loops].func = from->func;
         else regions[site] = (tw_rewrite_region){.func = from->func, .loop_offset = from->place, .nested = from->nested,
                                                  .live_ins = from->live_ins, .live_in_count = from->live_in_count,
@@ -39,7 +67,7 @@ static void ask_for(const tw_survey *survey, const tw_offload_plan *plan, tw_rew
 static tw_status rewrite(const tw_wasm *wasm, const tw_survey *survey, tw_offload_plan *plan, tw_error *error)
 {
     uint32_t loops, functions;
-    count_kinds(survey, &loops, &functions);
+    count_kinds(survey, plan, &loops, &functions);
     number_sites(survey, loops, plan);
     tw_rewrite_region *regions = calloc(loops + 1u, sizeof *regions);
     tw_rewrite_function *whole = calloc(functions + 1u, sizeof *whole);
@@ -73,24 +101,26 @@ static tw_status make_program(const tw_survey *survey, tw_offload_plan *plan, tw
     return status;
 }
 
-static tw_status fill(const tw_wasm *wasm, const tw_survey *survey, tw_offload_plan *plan, tw_error *error)
+static tw_status fill(const tw_wasm *wasm, const tw_survey *survey, uint32_t most, tw_offload_plan *plan, tw_error *error)
 {
     size_t count = survey->region_count + 1u;
     plan->site_of_region = calloc(count, sizeof *plan->site_of_region);
     plan->entry_of_site = calloc(count, sizeof *plan->entry_of_site);
     plan->region_of_site = calloc(count, sizeof *plan->region_of_site);
     TW_TRY_ALLOC(plan->site_of_region && plan->entry_of_site && plan->region_of_site, error);
+    TW_TRY(choose(survey, most, plan, error));
     TW_TRY(rewrite(wasm, survey, plan, error));
     return make_program(survey, plan, error);
 }
 
-tw_status tw_offload_plan_new(const tw_wasm *wasm, const tw_survey *survey, tw_offload_plan **out, tw_error *error)
+tw_status tw_offload_plan_new(const tw_wasm *wasm, const tw_survey *survey, uint32_t most, tw_offload_plan **out,
+                              tw_error *error)
 {
     *out = NULL;
     if (!survey->region_count) return TW_OK;
     tw_offload_plan *plan = calloc(1, sizeof *plan);
     TW_TRY_ALLOC(plan, error);
-    tw_status status = fill(wasm, survey, plan, error);
+    tw_status status = fill(wasm, survey, most, plan, error);
     if (status == TW_OK && plan->program) *out = plan;
     else tw_offload_plan_free(plan);
     return status;

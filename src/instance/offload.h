@@ -23,14 +23,16 @@
 typedef struct tw_offload_plan {
     tw_rewrite *rewrite;
     tw_program *program;       /* of the regions that the rewrite took */
-    uint32_t *site_of_region;  /* by region of the survey */
+    uint32_t *site_of_region;  /* by region of the survey; TW_NONE for one left out */
     uint32_t *entry_of_site;   /* index in the program, or TW_NONE for a site that the rewrite refused */
     uint32_t *region_of_site;
-    uint32_t entry_count;
+    uint32_t entry_count, left_out;
 } tw_offload_plan;
 
-/* survey outlives the plan. *out is NULL (and TW_OK) when there is no region to offload. */
-tw_status tw_offload_plan_new(const tw_wasm *wasm, const tw_survey *survey, tw_offload_plan **out, tw_error *error);
+/* survey outlives the plan. At most `most` regions: each makes two functions more to compile, whether it is ever reached or
+ * not; nests of many loops go first. *out is NULL (and TW_OK) when there is no region to offload. */
+tw_status tw_offload_plan_new(const tw_wasm *wasm, const tw_survey *survey, uint32_t most, tw_offload_plan **out,
+                              tw_error *error);
 void tw_offload_plan_free(tw_offload_plan *plan);
 
 /* ---- an instance's share ---- */

@@ -315,13 +315,23 @@ static bool has_store(const tw_model *model)
     return false;
 }
 
+static bool keep_affines(tw_model *model)
+{
+    tw_affine *kept = TW_NEW_ARRAY(&model->arena, tw_affine, model->affine_count);
+    if (!kept) return false;
+    if (model->affine_count) memcpy(kept, model->affines, model->affine_count * sizeof *kept);
+    model->affines = kept;
+    model->affine_capacity = model->affine_count;
+    return true;
+}
+
 bool tw_build_finish(tw_builder *b)
 {
     finisher f = {.b = b, .model = b->model};
     tw_model *m = b->model;
     if (!lower_varying_ifs(b)) return false;
     set_depths(m);
-    m->affines = TW_NEW_ARRAY(&m->arena, tw_affine, TW_MODEL_MAX_VALUES);
+    m->affines = TW_NEW_ARRAY(b->arena, tw_affine, TW_MODEL_MAX_VALUES); /* scratch: a model keeps a few of them */
     if (!m->affines) return fail_memory(b);
     m->affine_capacity = TW_MODEL_MAX_VALUES;
     if (!mark_all(&f)) return false;
@@ -337,6 +347,7 @@ bool tw_build_finish(tw_builder *b)
     m->access_count = accesses;
     m->value_count = values;
     m->carried_count = carried;
+    if (!keep_affines(m)) return fail_memory(b);
     if (!has_store(m)) return tw_refuse(b->reason, TW_REFUSAL_NO_STORE, "no store in the loop");
     return true;
 }
