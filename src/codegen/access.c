@@ -44,6 +44,8 @@ static bool encloses(const tw_model *model, uint32_t outer, uint32_t inner)
 
 /* ---- representatives ---- */
 
+enum { MAX_DELTA = 1 << 20 };
+
 /* expr = root + addend, as far as constants were added. */
 static uint32_t peel(const tw_model *model, uint32_t expr, int64_t *addend)
 {
@@ -66,7 +68,8 @@ static bool same_expr(const tw_model *model, uint32_t a, uint32_t b)
     return expr_const(model, a, &x) && expr_const(model, b, &y) && x == y;
 }
 
-/* Do two accesses of one loop have the same strides by the same exprs, and bases that differ by a small constant? */
+/* Do two accesses of one loop have the same strides by the same exprs, and bases that differ by a small constant? *delta is
+ * written only if they do. */
 static bool same_but_constant(const tw_model *model, uint32_t x, uint32_t y, int64_t *delta)
 {
     const tw_model_access *ax = &model->accesses[x], *ay = &model->accesses[y];
@@ -76,14 +79,17 @@ static bool same_but_constant(const tw_model *model, uint32_t x, uint32_t y, int
         if (!same_expr(model, a->coef[d], b->coef[d])) return false;
     int64_t from_a = (int64_t)ax->offset, from_b = (int64_t)ay->offset;
     if (peel(model, a->base, &from_a) != peel(model, b->base, &from_b)) return false;
-    *delta = from_a - from_b;
-    return *delta > -(1 << 20) && *delta < 1 << 20;
+    int64_t difference = from_a - from_b;
+    if (difference <= -MAX_DELTA || difference >= MAX_DELTA) return false;
+    *delta = difference;
+    return true;
 }
 
 void tw_gen_find_representatives(tw_emitter *e)
 {
     for (uint32_t x = 0; x < e->model->access_count; x++) {
         e->representative[x] = x;
+        e->delta[x] = 0;
         for (uint32_t y = 0; y < x; y++) {
             if (e->representative[y] != y || e->model->accesses[y].is_inspected) continue;
             if (!same_but_constant(e->model, x, y, &e->delta[x])) continue;

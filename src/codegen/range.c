@@ -144,14 +144,15 @@ static void enter_loop(checker *c, uint32_t loop)
 
 /* ---- accesses ---- */
 
-/* The strides are what code was made for, and the base is where the representative says. */
+/* As the code computes it: from the representative's numbers. They must be the access's own, and the strides those that code
+ * was made for. */
 static linear offset_of(checker *c, uint32_t access, uint32_t loop, uint32_t count)
 {
     tw_emitter *e = c->e;
     uint32_t word = e->layout.access[access], other = e->representative[access];
     linear f = {0};
-    LLVMValueRef base = tw_gen_arg(e, word);
-    f.constant = to_number(e, base);
+    LLVMValueRef base = tw_gen_arg(e, e->layout.access[other]);
+    f.constant = add(e, to_number(e, base), number(e, (double)e->delta[access]));
     for (uint32_t d = 0; d < count; d++) {
         int64_t known;
         LLVMValueRef stride = tw_gen_arg(e, word + 1 + d);
@@ -163,7 +164,7 @@ static linear offset_of(checker *c, uint32_t access, uint32_t loop, uint32_t cou
         f.coef[d] = is_known ? number(e, (double)known) : to_number(e, stride);
     }
     if (other == access) return f;
-    LLVMValueRef from = LLVMBuildSub(e->builder, base, tw_gen_arg(e, e->layout.access[other]), "");
+    LLVMValueRef from = LLVMBuildSub(e->builder, tw_gen_arg(e, word), base, "");
     require(c, loop, equal_words(e, from, tw_gen_const64(e, e->delta[access])));
     return f;
 }

@@ -245,6 +245,37 @@ static void moves_keep_signalling_nans(void **state)
     }
 }
 
+/* Two arrays whose constant addresses are further apart than accesses may be to share one computation. */
+static void arrays_far_apart_at_constant_addresses(void **state)
+{
+    (void)state;
+    static const char text[] = "region \"far\" exits-at-end exit 1\nsymbol s0 i32 live-in 0\nloop n0 trips e0\n"
+                               "expr e0 = const i64 100\nexpr e1 = symbol s0\nexpr e2 = const i32 8\nexpr e3 = const i32 2995904\n"
+                               "expr e4 = i32.add e1 e3\nexpr e5 = const i32 5995904\nexpr e6 = i32.add e5 e1\n"
+                               "affine a0 i32 in n0 = e1 + e2 * n0\naffine a1 i32 in n0 = e4 + e2 * n0\naffine a2 i32 in n0 = e6 + e2 * n0\n"
+                               "access x0 f64.load a0 + 0 in n0\naccess x1 f64.store a1 + 0 in n0\naccess x2 f64.store a2 + 8 in n0\n"
+                               "value v0 = read x0\nn0 {\n  read v0\n  store x1 v0\n  store x2 v0\n}\nend\n"
+                               "fact parallel n0\nfact trips n0 128\nfact stride x0 n0 unit\nfact stride x1 n0 unit\n"
+                               "fact stride x2 n0 unit\nfact group x1 1\nfact group x2 2\n";
+    enum { FAR_BYTES = 7000000 };
+    subject s;
+    uint8_t *far_memory = calloc(1, FAR_BYTES);
+    for (size_t i = 0; i < 800; i++) far_memory[4096 + i] = (uint8_t)(i * 7 + 1);
+    subject_from_text(&s, text, sizeof text - 1);
+    subject_numbers(&s, (uint64_t[]){4096}, far_memory, FAR_BYTES);
+    for (int how = PLAIN; how <= SCHEDULED; how++) {
+        kernel k;
+        subject_compile(&s, codegen, (manner)how, 3, &k);
+        memset(far_memory + 3000000, 0, FAR_BYTES - 3000000);
+        assert_int_equal(subject_run(&s, &k, far_memory, FAR_BYTES, 0, 100), TW_KERNEL_DONE);
+        assert_memory_equal(far_memory + 3000000, far_memory + 4096, 800);
+        assert_memory_equal(far_memory + 6000008, far_memory + 4096, 800);
+        kernel_free(&k);
+    }
+    free(far_memory);
+    subject_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +287,7 @@ int main(void)
         cmocka_unit_test(other_strides_than_it_was_made_for_are_refused),
         cmocka_unit_test(nothing_is_fused),
         cmocka_unit_test(moves_keep_signalling_nans),
+        cmocka_unit_test(arrays_far_apart_at_constant_addresses),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
