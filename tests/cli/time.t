@@ -54,3 +54,12 @@ A limit that isn't met changes nothing, and nobody waits for it:
   > (module (func (export "add") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))
   > END
   3
+
+What became of the loops is reported after a time-out too:
+
+  $ tensor-wasm run --no-cache --timeout 100ms --report --invoke f f.wat 2>&1 >/dev/null | sed -n 1p
+  tensor-wasm: the time limit of 100ms ended the guest; --timeout sets it
+  $ tensor-wasm run --no-cache --timeout 100ms --report-file report --report-format json --invoke f f.wat 2> /dev/null
+  [124]
+  $ python3 -c 'import json; print(json.load(open("report"))["regions"])'
+  []
