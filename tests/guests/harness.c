@@ -255,6 +255,11 @@ bool harness_report(const tw_instance *instance, report_totals *out)
         out->kernel_iterations += number(region, "kernel_iterations");
         out->original_iterations += number(region, "original_iterations");
         add_refusals(region, out);
+        const char *detail = json_string_value(json_object_get(region, "detail"));
+        size_t used = strlen(out->detail);
+        if (detail && *detail)
+            snprintf(out->detail + used, sizeof out->detail - used, "%s%s: %s", used ? "; " : "",
+                     json_string_value(json_object_get(region, "name")), detail);
     }
     json_decref(root);
     return good;

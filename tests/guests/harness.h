@@ -57,6 +57,7 @@ void harness_native_close(native_guest *native);
 typedef struct report_totals {
     uint64_t regions, arrivals, dispatches, kernel_iterations, original_iterations;
     char refusals[512]; /* "dependence 1, few-iterations 3" */
+    char detail[512];   /* of the last refusal of each region, one after the other */
 } report_totals;
 /* False when the report isn't what docs/offload.md says. */
 bool harness_report(const tw_instance *instance, report_totals *out);

@@ -184,7 +184,10 @@ static void run_nest(comparison *c, uint32_t index, tw_module *module, tw_kernel
             snprintf(c->verdicts[index].text, sizeof c->verdicts[index].text,
                      "%s: a kernel's own range check disagreed with the plan", mode->name);
         }
-        if (mode->threads == 1) memcpy(c->verdicts[index].refusals, totals.refusals, sizeof totals.refusals);
+        if (mode->threads == 1) {
+            memcpy(c->verdicts[index].refusals, totals.refusals, sizeof totals.refusals);
+            memcpy(c->verdicts[index].detail, totals.detail, sizeof totals.detail);
+        }
     }
     tw_instance_free(instance);
 }

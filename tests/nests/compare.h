@@ -13,6 +13,7 @@ typedef struct nest_verdict {
     bool offloaded; /* some dispatch ran a kernel */
     uint32_t calls;
     char refusals[512]; /* of the run on one thread: "dependence 1, few-iterations 3" */
+    char detail[512];   /* of the last ones, for people */
     char text[2600];    /* the first difference */
 } nest_verdict;
 

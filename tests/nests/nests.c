@@ -6,6 +6,7 @@
  *                                                     were compared, or fewer than PERCENT of them reached a kernel
  *   nests --count N …                                 exactly N
  *   nests … --stop N                                  no more after N failures, which aren't made smaller
+ *   nests … --show REFUSAL                            prints the nests that met it, and the detail
  *   nests … --sabotage 1                              compares with nests that lack a statement: a test of this test
  *   nests --seed SEED [--features MASK] [--dropped MASK] [--write FILE]             one nest; 0 equal, 1 different
  *
@@ -32,7 +33,7 @@ extern char **environ;
 enum { MAX_JOBS = 64, MAX_NAMES = 40, FAILURES_SHOWN = 2 };
 
 typedef struct settings {
-    const char *self, *write;
+    const char *self, *write, *show;
     uint64_t start, seed, count;
     double seconds;
     uint32_t least, jobs, threads, offloaded, features, dropped, stop, sabotage;
@@ -91,7 +92,7 @@ static void count_refusals(job *j, const char *list)
     }
 }
 
-static void tell(job *j, const nest *it, const nest_verdict *verdict)
+static void tell(const settings *s, job *j, const nest *it, const nest_verdict *verdict)
 {
     j->nests++;
     j->calls += verdict->calls;
@@ -100,6 +101,10 @@ static void tell(job *j, const nest *it, const nest_verdict *verdict)
     if (verdict->differs && j->failures < FAILURES_SHOWN) j->failed[j->failures] = it->seed;
     j->failures += verdict->differs;
     count_refusals(j, verdict->refusals);
+    if (s->show && strstr(verdict->refusals, s->show)) {
+        printf("0x%016" PRIx64 ": %s (%s)\n", it->seed, verdict->refusals, verdict->detail);
+        fflush(stdout);
+    }
     if (verdict->differs) {
         printf("different: seed 0x%016" PRIx64 ": %s\n", it->seed, verdict->text);
         fflush(stdout);
@@ -113,7 +118,7 @@ static void run_batch(const settings *s, uint64_t batch, job *j)
     for (uint32_t i = 0; i < CLASS_SIZE; i++)
         nest_generate(s->start / CLASS_SIZE * CLASS_SIZE + batch * CLASS_SIZE + i, s->features, s->dropped, &nests[i]);
     nests_compare(nests, CLASS_SIZE, s->threads, s->sabotage, watch, j, verdicts);
-    for (uint32_t i = 0; i < CLASS_SIZE; i++) tell(j, &nests[i], &verdicts[i]);
+    for (uint32_t i = 0; i < CLASS_SIZE; i++) tell(s, j, &nests[i], &verdicts[i]);
 }
 
 static void run_job(const settings *s, board *b, uint32_t index, double end)
@@ -150,6 +155,7 @@ static int run_one(const settings *s)
                              : "equal",
            verdict.offloaded ? ", ran kernels" : ", no kernel", verdict.refusals[0] ? " (" : "", verdict.refusals,
            verdict.refusals[0] ? ")" : "");
+    if (verdict.detail[0]) printf("  %s\n", verdict.detail);
     return verdict.differs;
 }
 
@@ -298,6 +304,7 @@ static bool read_settings(int argc, char **argv, settings *s)
         else if (!strcmp(name, "--dropped")) s->dropped = (uint32_t)n;
         else if (!strcmp(name, "--stop")) s->stop = (uint32_t)n;
         else if (!strcmp(name, "--sabotage")) s->sabotage = (uint32_t)n;
+        else if (!strcmp(name, "--show")) s->show = value;
         else if (!strcmp(name, "--write")) s->write = value;
         else if (!strcmp(name, "--seed")) {
             s->seed = n;
