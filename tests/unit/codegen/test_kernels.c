@@ -91,12 +91,26 @@ static void matvec(void **state)
     subject_free(&s);
 }
 
+static void transpose(void **state)
+{
+    (void)state;
+    subject s;
+    subject_from_file(&s, "transpose");
+    fill_bytes(memory, 4);
+    for (int i = 0; i < SIZES; i++) {
+        subject_numbers(&s, (uint64_t[]){sizes[i], sizes[(i * 5 + 3) % SIZES], 64, 600000}, memory, MEMORY_BYTES);
+        compare_all(&s, memory, "transpose");
+    }
+    subject_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(saxpy),
         cmocka_unit_test(gemm),
         cmocka_unit_test(matvec),
+        cmocka_unit_test(transpose),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

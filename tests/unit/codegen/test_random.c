@@ -336,7 +336,7 @@ static void find_facts(subject *s)
         f->free[l] = f->parallel[l] ? (uint8_t)(depth - dependent_from[l]) : 0;
         f->varying[l] = n->loops[l].varies;
         f->dead[l] = n->loops[l].most <= 0;
-        f->trips[l] = (uint64_t)n->loops[l].most * (pick(2) ? 16 : 1);
+        f->trips[l] = (uint64_t)n->loops[l].most << (6 * pick(4)); /* a hint: kernels don't rely on it */
     }
     for (uint32_t x = 0; x < m->access_count; x++)
         for (uint32_t d = 0; d <= m->loops[m->accesses[x].loop].depth; d++) {

@@ -13,7 +13,7 @@
 
 #include "region/facts.h"
 
-static const char *const files[] = {"saxpy", "gemm", "matvec", "shapes", "jacobi", "guards", "lanes"};
+static const char *const files[] = {"saxpy", "gemm", "matvec", "shapes", "jacobi", "guards", "lanes", "transpose"};
 enum { FILES = sizeof files / sizeof *files };
 
 static char *read_model_file(const char *name, size_t *size)
