@@ -4,13 +4,10 @@
  * long; whatever happens to it costs its parent one kernel. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,32 +15,7 @@
 #include "base/error.h"
 #include "compile/protocol.h"
 #include "compile/worker/answer.h"
-
-enum {
-    ADDRESS_SPACE = 3 << 10, /* MiB */
-    CPU_SECONDS = 300,       /* in all; a worker that has used half of it leaves between two questions */
-};
-
-static void limit(int resource, rlim_t value)
-{
-    struct rlimit now;
-    if (getrlimit(resource, &now)) return;
-    if (now.rlim_max != RLIM_INFINITY && now.rlim_max < value) value = now.rlim_max;
-    setrlimit(resource, &(struct rlimit){value, value});
-}
-
-static void confine(void)
-{
-    close_range(3, ~0u, 0);
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    limit(RLIMIT_CORE, 0);
-    limit(RLIMIT_FSIZE, 0);
-    limit(RLIMIT_NOFILE, 3);
-    limit(RLIMIT_CPU, CPU_SECONDS);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    limit(RLIMIT_AS, (rlim_t)ADDRESS_SPACE << 20);
-#endif
-}
+#include "compile/worker/confine.h"
 
 static int read_all(void *out, size_t size)
 {
@@ -100,18 +72,29 @@ static int serve_one(void)
     return go_on;
 }
 
+/* For tests: 0 when the worker can't do what it must not. */
+static int check_confinement(void)
+{
+    tw_worker_identity(); /* LLVM is started before, as it is in earnest by the first question at the latest */
+    tw_worker_confine();
+    const char *escape = tw_worker_escape();
+    if (escape) printf("the confinement doesn't hold: %s\n", escape);
+    return escape != NULL;
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         printf("tensor-wasm-compile %s\n", tw_worker_identity());
         return 0;
     }
+    if (argc > 1 && strcmp(argv[1], "--check-confinement") == 0) return check_confinement();
     if (isatty(STDIN_FILENO)) {
         fprintf(stderr, "tensor-wasm-compile makes kernels for the TensorWasm runtime, which starts it when it needs one.\n");
         return 2;
     }
-    confine();
+    tw_worker_confine();
     while (serve_one())
-        if (clock() / CLOCKS_PER_SEC > CPU_SECONDS / 2) break;
+        if (clock() / CLOCKS_PER_SEC > TW_WORKER_CPU_SECONDS / 2) break;
     return 0;
 }
