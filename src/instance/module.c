@@ -103,16 +103,16 @@ static tw_status list_exports(tw_module *module, tw_error *error)
     TW_TRY_ALLOC(module->exports && module->by_name, error);
     for (uint32_t i = 0; i < count; i++) {
         TW_TRY_ALLOC(fill_export(module, &module->wasm.exports[i], &module->exports[i]), error);
-        module->by_name[i] = i;
+        if (strlen(module->exports[i].name) == module->wasm.exports[i].name.size) module->by_name[module->named_count++] = i;
     }
     module->export_count = count;
-    qsort_r(module->by_name, count, sizeof *module->by_name, by_name, module->exports);
+    qsort_r(module->by_name, module->named_count, sizeof *module->by_name, by_name, module->exports);
     return TW_OK;
 }
 
 uint32_t tw_runtime_find_export(const tw_module *module, const char *name)
 {
-    uint32_t low = 0, high = module->export_count;
+    uint32_t low = 0, high = module->named_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         int order = strcmp(name, module->exports[module->by_name[middle]].name);

@@ -82,7 +82,8 @@ struct tw_module {
     tw_wasm wasm;
     tw_module_export_info *exports;
     uint32_t export_count;
-    uint32_t *by_name;      /* indices of exports, sorted by name */
+    uint32_t *by_name;      /* indices of exports, sorted by name; without those whose name holds a NUL */
+    uint32_t named_count;
     tw_link_func *imports;  /* function imports in order */
     uint32_t import_count;
     pthread_mutex_t lock;   /* what follows; what is there doesn't change, but for the forms' links */

@@ -154,6 +154,16 @@ static void many_arguments_and_results_pass(void **state)
     tw_instance_free(instance);
 }
 
+static void an_export_with_a_nul_in_its_name_cannot_be_called(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_instance *instance = instance_of("(module (func (export \"f\\00g\")) (func (export \"f\\00\")) (func (export \"ff\")))");
+    assert_int_equal(tw_instance_call(instance, "f", NULL, 0, NULL, 0, &error), TW_NOT_FOUND);
+    OK(tw_instance_call(instance, "ff", NULL, 0, NULL, 0, &error));
+    tw_instance_free(instance);
+}
+
 /* ---- host functions ---- */
 
 static tw_status greet(void *context, tw_host_call *call, const tw_val *args, tw_val *results, tw_error *failure)
@@ -409,6 +419,7 @@ int main(void)
         cmocka_unit_test(a_module_tells_its_exports_and_their_types),
         cmocka_unit_test(values_of_every_type_go_in_and_come_out),
         cmocka_unit_test(many_arguments_and_results_pass),
+        cmocka_unit_test(an_export_with_a_nul_in_its_name_cannot_be_called),
         cmocka_unit_test(host_functions_see_memory_and_fail_with_their_own_status),
         cmocka_unit_test(a_trap_names_kind_function_offset_and_frames),
         cmocka_unit_test(a_long_backtrace_is_cut_between_lines),
