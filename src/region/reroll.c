@@ -21,7 +21,7 @@
  *
  * What doesn't match is left alone: rerolling is never needed for correctness. */
 
-enum { MOST_STATEMENTS = 64, MOST_LEAVES = 64 };
+enum { MOST_STATEMENTS = 64, MOST_LEAVES = 64, MOST_CHANGES = 2 * MOST_LEAVES };
 
 typedef struct statement {
     uint32_t item;  /* the store's index among the loop's items */
@@ -301,37 +301,61 @@ static bool add_apart(tw_builder *b, uint32_t x, uint32_t y)
     return true;
 }
 
-/* The access in the kept copy that plays the part of `access` in statement s of some copy. */
-static uint32_t counterpart(const tw_builder *b, uint32_t loop, const statement *all, uint32_t k, uint32_t s, uint32_t access)
+static uint32_t item_of(const tw_model_loop *loop, uint32_t access)
 {
-    leaves pair;
-    if (s < k) return access;
-    if (!match_statements(b, loop, all[s % k].item, loop, all[s].item, &pair)) return TW_NONE;
-    for (uint32_t i = 0; i < pair.count; i++)
-        if (pair.items[i].is_access && pair.items[i].y == access) return pair.items[i].x;
+    for (uint32_t i = 0; i < loop->item_count; i++)
+        if (loop->items[i].kind == TW_ITEM_READ && loop->items[i].index == access) return i;
     return TW_NONE;
 }
 
-/* Every read now happens after all statements of earlier copies, and among its own copy's where the kept copy has it. */
-static bool reads_may_move(tw_builder *b, uint32_t loop, const statement *all, uint32_t count, uint32_t k)
+typedef struct copying { /* a loop's statements, k to a copy */
+    uint32_t loop;
+    const statement *all;
+    uint32_t count, k;
+} copying;
+
+/* Statement t's use of the read that is item `read` becomes one of the read that is item `kept` of the first copy: after all
+ * statements of earlier copies, and among its own copy's where the first has it. */
+static bool read_may_move(tw_builder *b, const copying *c, uint32_t read, uint32_t t, uint32_t kept)
 {
-    const tw_model_loop *l = &b->model->loops[loop];
+    const tw_item *items = b->model->loops[c->loop].items;
+    for (uint32_t s = 0; s < c->count; s++) {
+        bool was_before = read < c->all[s].item;
+        bool is_before = s / c->k != t / c->k ? s / c->k > t / c->k : kept < c->all[s % c->k].item;
+        if (was_before == is_before || provably_apart(b, items[read].index, items[c->all[s].item].index)) continue;
+        if (!add_apart(b, items[kept].index, items[c->all[s % c->k].item].index)) return false;
+    }
+    return true;
+}
+
+/* All that statement t does with the read: it may play several parts, one of which another copy has a read of its own for. */
+static bool uses_may_move(tw_builder *b, const copying *c, uint32_t read, uint32_t t)
+{
+    const tw_model_loop *l = &b->model->loops[c->loop];
+    leaves pair;
+    if (t < c->k) return read_may_move(b, c, read, t, read);
+    if (!match_statements(b, c->loop, c->all[t % c->k].item, c->loop, c->all[t].item, &pair)) return false;
+    for (uint32_t i = 0; i < pair.count; i++) {
+        if (!pair.items[i].is_access || pair.items[i].y != l->items[read].index) continue;
+        uint32_t kept = item_of(l, pair.items[i].x);
+        if (kept == TW_NONE || !read_may_move(b, c, read, t, kept)) return false;
+    }
+    return true;
+}
+
+/* A read that statements share is made anew by each copy: every use counts. */
+static bool reads_may_move(tw_builder *b, const copying *c)
+{
+    const tw_model_loop *l = &b->model->loops[c->loop];
     for (uint32_t i = 0; i < l->item_count; i++) {
+        bool used = false;
         if (l->items[i].kind != TW_ITEM_READ) continue;
-        uint32_t owner = owner_of(b, l, all, count, i);
-        if (owner == TW_NONE) return false; /* a read for nothing, which may trap: leave it in its place */
-        uint32_t read = l->items[i].index;
-        uint32_t kept = counterpart(b, loop, all, k, owner, read), kept_item = TW_NONE;
-        for (uint32_t j = 0; j < l->item_count; j++)
-            if (l->items[j].kind == TW_ITEM_READ && l->items[j].index == kept) kept_item = j;
-        if (kept_item == TW_NONE) return false;
-        for (uint32_t s = 0; s < count; s++) {
-            bool was_before = i < all[s].item;
-            bool is_before = s / k != owner / k ? s / k > owner / k : kept_item < all[s % k].item;
-            uint32_t store = l->items[all[s].item].index, kept_store = l->items[all[s % k].item].index;
-            if (was_before == is_before || provably_apart(b, read, store)) continue;
-            if (!add_apart(b, kept, kept_store)) return false;
+        for (uint32_t t = 0; t < c->count; t++) {
+            if (!statement_reads(b, &l->items[c->all[t].item], l->items[i].value)) continue;
+            used = true;
+            if (!uses_may_move(b, c, i, t)) return false;
         }
+        if (!used) return false; /* a read for nothing, which may trap: leave it in its place */
     }
     return true;
 }
@@ -364,25 +388,33 @@ static void apply(tw_builder *b, const change *changes, uint32_t count)
     }
 }
 
+/* A leaf that plays several parts must change to one and the same: U·d doesn't tell d from d + 2^31. */
+static bool add_change(const tw_builder *b, change *changes, uint32_t *count, const change *next)
+{
+    for (uint32_t c = 0; c < *count; c++) {
+        if (changes[c].is_access != next->is_access || changes[c].index != next->index) continue;
+        return changes[c].offset == next->offset && tw_poly_equal(b->affine[changes[c].affine], b->affine[next->affine]);
+    }
+    if (*count == MOST_CHANGES) return false;
+    changes[(*count)++] = *next;
+    return true;
+}
+
 static bool reroll_by(tw_builder *b, uint32_t loop, const statement *all, uint32_t count, uint32_t copies)
 {
     uint32_t k = count / copies, changed = 0, apart_before = b->model->apart_count;
-    change changes[MOST_LEAVES * 2];
+    copying copied = {loop, all, count, k};
+    change changes[MOST_CHANGES], next;
     leaves first;
     if (!copies_fit(b, loop, all, k, copies)) return false;
     for (uint32_t s = 0; s < k; s++) {
         if (!match_statements(b, loop, all[s].item, loop, all[s + k].item, &first)) return false;
         for (uint32_t i = 0; i < first.count; i++) {
-            bool done = false;
-            for (uint32_t c = 0; c < changed; c++)
-                done |= changes[c].is_access == first.items[i].is_access && changes[c].index == first.items[i].x;
-            if (done) continue;
-            if (changed == sizeof changes / sizeof *changes || !plan_change(b, loop, all, k, copies, s, i, &first.items[i], &changes[changed])) return false;
-            changed++;
+            if (!plan_change(b, loop, all, k, copies, s, i, &first.items[i], &next) || !add_change(b, changes, &changed, &next)) return false;
         }
     }
     uint32_t trips = tw_expr_mul(b->model, 64, b->model->loops[loop].trips, tw_expr_const(b->model, 64, copies));
-    if (trips == TW_NONE || !reads_may_move(b, loop, all, count, k)) {
+    if (trips == TW_NONE || !reads_may_move(b, &copied)) {
         b->model->apart_count = apart_before;
         return false;
     }
@@ -449,6 +481,12 @@ static bool same_order(const tw_builder *b, uint32_t main, uint32_t rest)
     return true;
 }
 
+/* Reads that correspond are the same items: those of one address may still differ by a store between them. */
+static bool in_one_place(const tw_builder *b, uint32_t main, uint32_t rest, const leaf *l)
+{
+    return !l->is_access || item_of(&b->model->loops[main], l->x) == item_of(&b->model->loops[rest], l->y);
+}
+
 static bool merge_remainder(tw_builder *b, uint32_t main, uint32_t copies, uint32_t rest)
 {
     statement x[MOST_STATEMENTS], y[MOST_STATEMENTS];
@@ -457,7 +495,8 @@ static bool merge_remainder(tw_builder *b, uint32_t main, uint32_t copies, uint3
     for (uint32_t s = 0; s < count; s++) {
         leaves pair;
         bool ok = match_statements(b, main, x[s].item, rest, y[s].item, &pair);
-        for (uint32_t i = 0; ok && i < pair.count; i++) ok = starts_at_end(b, main, rest, copies, &pair.items[i]);
+        for (uint32_t i = 0; ok && i < pair.count; i++)
+            ok = in_one_place(b, main, rest, &pair.items[i]) && starts_at_end(b, main, rest, copies, &pair.items[i]);
         if (!ok) return b->model->check_count = checks, false;
     }
     uint32_t trips = tw_expr_add(b->model, 64, b->model->loops[main].trips, b->model->loops[rest].trips);

@@ -10,6 +10,9 @@
 #include "region/detector.h"
 
 enum { FUNCTION_MEMORY = 256 << 20, SURVEY_MEMORY = 1 << 30 };
+/* Each loop costs a walk over its function's bytes, of which a second does about this many; a function with more of both than any
+ * compiler makes is left alone. */
+enum { MOST_WALKED = 64 << 20 };
 
 typedef struct surveyor {
     const tw_wasm *module;
@@ -113,14 +116,23 @@ static uint64_t place_of(const surveyor *s, tw_loop loop)
     return header->loop_offset != TW_NO_OFFSET ? header->loop_offset : header->offset;
 }
 
+static int by_place(const void *a, const void *b, void *context)
+{
+    tw_loop x = *(const tw_loop *)a, y = *(const tw_loop *)b;
+    uint64_t first = place_of(context, x), second = place_of(context, y);
+    return first != second ? (first < second ? -1 : 1) : x < y ? -1 : x > y;
+}
+
 /* Ordinals follow the code. */
 static bool rank_loops(surveyor *s, tw_arena *scratch)
 {
-    s->rank = TW_NEW_ARRAY(scratch, uint32_t, s->loops->count);
-    if (!s->rank) return false;
-    for (tw_loop l = 0; l < s->loops->count; l++)
-        for (tw_loop other = 0; other < s->loops->count; other++)
-            s->rank[l] += place_of(s, other) < place_of(s, l) || (place_of(s, other) == place_of(s, l) && other < l);
+    uint32_t count = s->loops->count;
+    tw_loop *order = TW_NEW_ARRAY(scratch, tw_loop, count);
+    s->rank = TW_NEW_ARRAY(scratch, uint32_t, count);
+    if (!s->rank || !order) return false;
+    for (tw_loop l = 0; l < count; l++) order[l] = l;
+    qsort_r(order, count, sizeof *order, by_place, s);
+    for (uint32_t k = 0; k < count; k++) s->rank[order[k]] = k;
     return true;
 }
 
@@ -158,13 +170,24 @@ static bool has_loop(const tw_wasm *module, uint32_t func)
     return found;
 }
 
+static void refuse_all(surveyor *s)
+{
+    for (tw_loop l = 0; l < s->loops->count; l++) {
+        tw_survey_loop *entry = &s->survey->loops[s->first + l];
+        entry->refusal = TW_REFUSAL_TOO_BIG;
+        entry->detail = "its function has too many loops to look at each";
+    }
+}
+
 static void survey_loops(surveyor *s)
 {
     tw_arena scratch;
     tw_arena_init(&scratch, FUNCTION_MEMORY);
     s->loops = tw_analysis_loops(s->analysis);
     if (!s->loops || !rank_loops(s, &scratch) || !add_loops(s)) s->failed = true;
-    for (tw_loop l = 0; !s->failed && l < s->loops->count; l++)
+    bool too_many = !s->failed && s->loops->count > MOST_WALKED / (s->module->funcs[s->func->index].body.size + 1);
+    if (too_many) refuse_all(s);
+    for (tw_loop l = 0; !s->failed && !too_many && l < s->loops->count; l++)
         if (s->loops->items[l].parent == TW_NO_LOOP) try_loop(s, l);
     tw_arena_free(&scratch);
 }
