@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops whose arrays overlap, and loops that overwrite what steers them. */
+#include "check.h"
+
+enum { N = 400 };
+static int32_t a[4 * N];
+static uint8_t bytes[8192];
+
+KERNEL static void add_at(int32_t *to, const int32_t *from, int n) { for (int i = 0; i < n; i++) to[i] = from[i] + 1; }
+KERNEL static void add_down(int32_t *to, const int32_t *from, int n) { for (int i = n - 1; i >= 0; i--) to[i] = from[i] * 3; }
+KERNEL static void add_step(int32_t *to, const int32_t *from, int n, int s) { for (int i = 0; i < n; i++) to[i * s] += from[i]; }
+KERNEL static void three(int32_t *x, int32_t *y, int32_t *z, int n) { for (int i = 0; i < n; i++) { x[i] = y[i] + z[i]; y[i] = x[i] ^ z[n - 1 - i]; } }
+KERNEL static void move_bytes(uint8_t *to, const uint8_t *from, size_t n) { while (n--) *to++ = *from++; }
+KERNEL static void move_down(uint8_t *to, const uint8_t *from, size_t n) { to += n; from += n; while (n--) *--to = *--from; }
+KERNEL static void views(uint8_t *base, int n)
+{
+    for (int i = 0; i < n; i++) { uint32_t w; memcpy(&w, base + i, 4); w = w * 3 + 1; memcpy(base + i, &w, 4); }
+}
+KERNEL static void views16(uint8_t *base, int n, int by)
+{
+    for (int i = 0; i < n; i++) { uint16_t w; memcpy(&w, base + 2 * i, 2); w = (uint16_t)(w + 7); memcpy(base + 2 * i + by, &w, 2); }
+}
+/* the bound lies among what the loop writes */
+struct vector { int32_t *data; int32_t length; int32_t step; };
+KERNEL static void fill_struct(struct vector *v, int32_t value) { for (int32_t i = 0; i < v->length; i++) v->data[i] = value + i; }
+KERNEL static void fill_struct_step(struct vector *v) { for (int32_t i = 0; i < v->length; i += v->step) v->data[i] = i ^ 5; }
+KERNEL static void add_struct(struct vector *to, struct vector *x, struct vector *y)
+{
+    for (int32_t i = 0; i < to->length; i++) to->data[i] = x->data[i] + y->data[i];
+}
+KERNEL static void rows(int32_t **row, int n, int m) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) row[i][j] += i * j; }
+KERNEL static void nested_bound(int32_t *n, int32_t *m, int32_t *x) { for (int i = 0; i < *n; i++) for (int j = 0; j < *m; j++) x[i * 20 + j] += 1 + i; }
+
+static void reset(void) { random_state = 99; fill_bytes(a, sizeof a); fill_bytes(bytes, sizeof bytes); }
+
+static void shifts(void)
+{
+    static const int by[] = {-N, -N + 1, -33, -8, -4, -3, -2, -1, 0, 1, 2, 3, 4, 7, 8, 16, 31, N - 1, N};
+    for (size_t k = 0; k < COUNT(by); k++) {
+        reset(); add_at(a + N + by[k], a + N, N); SHOW("add_at", a);
+        reset(); add_down(a + N + by[k], a + N, N); SHOW("add_down", a);
+        reset(); add_step(a + N + by[k], a + N, N / 4, 2); add_step(a + 2 * N + by[k], a + N, N / 4, -2); SHOW("add_step", a);
+        reset(); add_step(a + N + by[k], a + N, N / 4, 0); SHOW("add_zero", a);
+        reset(); three(a + N, a + N + by[k], a + 2 * N + by[k] / 2, N / 2); SHOW("three", a);
+        reset(); three(a + N + by[k], a + N, a + N, N / 2); SHOW("three2", a);
+        reset(); move_bytes(bytes + 2000 + by[k], bytes + 2000, 1500); SHOW("move", bytes);
+        reset(); move_down(bytes + 2000 + by[k], bytes + 2000, 1500); SHOW("move_down", bytes);
+        reset(); views16(bytes + 2000, 1000, by[k]); SHOW("views16", bytes);
+    }
+    reset(); views(bytes, 3000); SHOW("views", bytes);
+}
+
+static void steering(void)
+{
+    static int32_t room[600];
+    for (int at = 0; at < 290; at += 29) {
+        struct vector *v = (struct vector *)(room + at);
+        memset(room, 0, sizeof room);
+        *v = (struct vector){.data = room + 5, .length = 200, .step = 1};
+        fill_struct(v, 100);
+        hash_bytes(room, 20 * 4); hash_bytes(room + 25, 100);
+        show("fill_struct");
+        /* offsets only: data addresses differ with the program's layout, not between runs */
+        memset(room, 0, sizeof room);
+        *v = (struct vector){.data = room + 3, .length = 150, .step = 1};
+        fill_struct_step(v);
+        SHOW("fill_struct_step", room);
+    }
+    /* a vector whose elements are its own pointer */
+    struct vector v = {.data = &v.length, .length = 1, .step = 1}, x = {.data = room, .length = 9}, y = {.data = room + 9, .length = 9};
+    fill_struct(&v, 1);
+    printf("own %d\n", (int)v.length);
+    v = (struct vector){.data = room + 100, .length = 100};
+    add_struct(&v, &x, &y);
+    x.data = room + 99; y.data = room + 101;
+    add_struct(&v, &x, &y);
+    SHOW("add_struct", room);
+    static int32_t *row[20], grid[20][20];
+    for (int i = 0; i < 20; i++) row[i] = grid[i];
+    rows(row, 20, 20);
+    row[3] = row[4] = grid[5];
+    rows(row, 20, 20);
+    row[19] = grid[18] + 1;
+    rows(row, 20, 19);
+    SHOW("rows", grid);
+    int32_t *table[24];
+    for (int i = 0; i < 24; i++) table[i] = grid[i % 20];
+    table[7] = (int32_t *)&table[20];
+    rows(table, 8, 3);
+    hash_bytes(grid, sizeof grid); show("rows2");
+    for (int at = 0; at < 100; at += 7) {
+        for (int i = 0; i < 300; i++) room[i] = 2;
+        room[at] = 5; room[at + 1] = 6;
+        nested_bound(room + at, room + at + 1, room);
+        SHOW("nested_bound", room);
+    }
+}
+
+int main(void) { shifts(); steering(); return 0; }
