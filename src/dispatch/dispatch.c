@@ -55,13 +55,13 @@ static void return_inputs(const arrival *a)
     return_headers(a->state, a->values, headers);
 }
 
-/* FORCE asks every time, unless asking is dear (a plan that walks many outer iterations only to refuse) or has come to
- * nothing many times in a row: then it spaces out like AUTO, up to MOST_FORCED_SPACE, so that what never dispatches still
- * ends. */
+/* FORCE asks every time, unless asking is dear (a plan that walks many outer iterations only to refuse), which is spaced out
+ * as in AUTO, or has come to nothing many times in a row: then up to MOST_FORCED_SPACE. So what never dispatches still ends. */
 static uint64_t forced_countdown(const tw_region_state *state, uint64_t countdown)
 {
     enum { DEAR_NS = 50000, FEW_LOSSES = 16, MOST_FORCED_SPACE = 64 };
-    if (state->cost < DEAR_NS && state->losses < FEW_LOSSES) return 1;
+    if (state->cost >= DEAR_NS) return countdown;
+    if (state->losses < FEW_LOSSES) return 1;
     return countdown < MOST_FORCED_SPACE ? countdown : MOST_FORCED_SPACE;
 }
 

@@ -15,7 +15,7 @@
  * of those counters, and a linear form is fitted and compared at each point. Exact by construction, whatever masks,
  * shifts and selects the guest's compiler put in; the price is one evaluation a point (tens of nanoseconds), against the
  * iterations of the loops inside, each of which costs as much. POINTS bounds it. */
-enum { POINTS = 1 << 18 };
+enum { POINTS = 1 << 16 };
 static const uint64_t MOST_TRIPS = UINT64_C(1) << 40;
 
 struct tw_plan {
