@@ -435,8 +435,11 @@ static int expr_op(nest *g, unsigned op, wtype type, int args, int a, int b, int
 static uint64_t draw_bits(nest *g, wtype type)
 {
     static const float floats[] = {0.5f, 1.0f, -1.5f, 3.25f, 0.1f, 1e-3f};
-    uint32_t a = below(g, 20), shift = below(g, 60), small = chance(g, 70);
-    uint64_t big = random_next(&g->random) >> shift;
+    static const uint64_t edges[] = {UINT64_MAX, INT32_MAX,          0x80000000, 0x80000001,
+                                     UINT32_MAX, 0x8000000000000000, 31,         64};
+    uint32_t a = below(g, 20), shift = below(g, 60), small = chance(g, 70), edge = chance(g, 35);
+    uint64_t big = random_next(&g->random) >> shift, notable = edges[below(g, 8)];
+    if (edge) big = notable;
     float f = floats[below(g, 6)];
     double d = (double)f;
     uint32_t f_bits;
@@ -718,6 +721,31 @@ static bool is_innermost(const nest *g, int loop_)
     return true;
 }
 
+/* Something of the kind that the twist is about, in its loop if there is any. */
+static int draw_target(nest *g, twist_kind kind, int loop_)
+{
+    bool access = kind == TWIST_SHIFT || kind == TWIST_SHARED;
+    uint32_t count = (uint32_t)(access ? g->access_count : g->expr_count), start = below(g, count ? count : 1);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = (start + i) % count;
+        if (access && g->accesses[at].loop == loop_) return (int)at;
+        const expr *e = &g->exprs[access ? 0 : at];
+        bool fits = kind == TWIST_CONST ? e->kind == EXPR_NUMBER && e->number.kind == NUMBER_CONST : e->kind == EXPR_OP;
+        if (!access && fits) return (int)at;
+    }
+    return 0;
+}
+
+static void draw_twist(nest *g)
+{
+    for (int l = 0; l < g->loop_count; l++) {
+        twist_kind kind = (twist_kind)(1 + below(g, TWISTS - 1));
+        uint32_t copy = below(g, (uint32_t)g->loops[l].unroll + 1);
+        bool drawn = maybe(g, FEATURE_TWIST, 35);
+        if (drawn && g->loops[l].unroll > 1) g->twist = (twist){kind, l, (int)copy, draw_target(g, kind, l)};
+    }
+}
+
 static void draw_statements(nest *g)
 {
     for (int l = 0; l < g->loop_count; l++) {
@@ -747,6 +775,7 @@ static void touch(nest *g, const nest_access *x, int run)
 {
     array *a = &g->arrays[x->array];
     int64_t low = x->displacement + (int64_t)x->offset, high = low + x->width;
+    if (g->twist.kind == TWIST_SHIFT && x == &g->accesses[g->twist.target]) high += x->width;
     for (int l = x->loop; l != NONE; l = g->loops[l].parent) {
         const loop *it = &g->loops[l];
         if (!it->trips[run]) return;
@@ -805,13 +834,47 @@ static int64_t hazard_address(nest *g, hazard hazard_, const array *a, const arr
 }
 
 /* In a whole memory some arrays live in its last bytes. */
-static int64_t friendly_address(nest *g, int64_t *next, int64_t size, int64_t width)
+static int64_t friendly_address(nest *g, int64_t *next, int64_t size, int64_t width, bool high)
 {
     int64_t gap = (int64_t)below(g, 64), at = *next + gap;
-    bool unaligned = maybe(g, FEATURE_UNALIGNED, 10) && (g->class.canonical || g->integers_only), high = chance(g, 40);
+    bool unaligned = maybe(g, FEATURE_UNALIGNED, 10) && (g->class.canonical || g->integers_only);
     at = at / 8 * 8 + (unaligned ? 1 + gap % width : 0);
     *next = at + size + 8;
     return g->class.whole && high ? (INT64_C(1) << 32) - WINDOW_BYTES + at - FIRST_ADDRESS : at;
+}
+
+/* Static arrays: each at one address in all runs, with room for all of them. False when there isn't that much room. */
+static bool place_static(nest *g, const bool *high, int64_t places[MAX_ARRAYS][RUNS])
+{
+    int64_t next = FIRST_ADDRESS;
+    for (int i = 0; i < g->array_count; i++) {
+        const array *a = &g->arrays[i];
+        int64_t low = a->low[0], end = a->high[0];
+        for (int r = 1; r < RUNS; r++) {
+            low = a->low[r] < low ? a->low[r] : low;
+            end = a->high[r] > end ? a->high[r] : end;
+        }
+        int64_t at = friendly_address(g, &next, end - low, widths[a->elem], high[i]);
+        for (int r = 0; r < RUNS; r++) places[i][r] = at + a->low[r] - low;
+    }
+    return next < WINDOW_BYTES - 4096;
+}
+
+static void place_each_run(nest *g, const bool *high, int64_t places[MAX_ARRAYS][RUNS])
+{
+    for (int r = 0; r < RUNS; r++) {
+        int64_t next = FIRST_ADDRESS;
+        for (int i = 0; i < g->array_count; i++) {
+            const array *a = &g->arrays[i];
+            places[i][r] = friendly_address(g, &next, a->high[r] - a->low[r], widths[a->elem], high[i]);
+        }
+    }
+}
+
+static void move_array(array *a, int run, int64_t low)
+{
+    a->high[run] += low - a->low[run];
+    a->low[run] = low;
 }
 
 static void place_arrays(nest *g)
@@ -819,20 +882,24 @@ static void place_arrays(nest *g)
     hazard hazard_ = draw_hazard(g);
     int victim = (int)below(g, (uint32_t)g->array_count), partner = (int)below(g, (uint32_t)g->array_count);
     uint32_t runs = chance(g, 50) ? 15 : 1u << below(g, RUNS) | 1u << below(g, RUNS);
-    int64_t bases[MAX_ARRAYS][RUNS];
+    int64_t places[MAX_ARRAYS][RUNS], bases[MAX_ARRAYS][RUNS];
+    bool high[MAX_ARRAYS], fixed = chance(g, 40);
+    for (int i = 0; i < g->array_count; i++) {
+        high[i] = chance(g, 40);
+        for (int r = 0; r < RUNS; r++)
+            if (g->arrays[i].high[r] < g->arrays[i].low[r]) g->arrays[i].low[r] = g->arrays[i].high[r] = 0;
+    }
+    if (!fixed || !place_static(g, high, places)) place_each_run(g, high, places);
     for (int r = 0; r < RUNS; r++) {
-        int64_t next = FIRST_ADDRESS;
         for (int i = 0; i < g->array_count; i++) {
-            int which = (i + partner) % g->array_count; /* the partner is placed before the victim */
-            array *a = &g->arrays[which];
-            if (a->high[r] < a->low[r]) a->low[r] = a->high[r] = 0;
-            int64_t size = a->high[r] - a->low[r], low = friendly_address(g, &next, size, widths[a->elem]);
-            if (which == victim && (runs >> r & 1) && (hazard_ != HAZARD_OVERLAP || which != partner))
-                low = hazard_address(g, hazard_, a, &g->arrays[partner], r, low);
-            bases[which][r] = (int32_t)(low - a->low[r]);
-            a->low[r] = low;
-            a->high[r] = low + size;
+            bases[i][r] = (int32_t)(places[i][r] - g->arrays[i].low[r]);
+            move_array(&g->arrays[i], r, places[i][r]);
         }
+        if (!(runs >> r & 1) || (hazard_ == HAZARD_OVERLAP && victim == partner)) continue;
+        array *a = &g->arrays[victim];
+        int64_t low = hazard_address(g, hazard_, a, &g->arrays[partner], r, a->low[r]);
+        bases[victim][r] = (int32_t)(bases[victim][r] + low - a->low[r]);
+        move_array(a, r, low);
     }
     for (int i = 0; i < g->array_count; i++) g->arrays[i].base = number_of(g, T_I32, bases[i]);
 }
@@ -877,6 +944,7 @@ static bool attempt(nest *g, uint64_t seed, uint32_t round)
     int arrays = 2 + (int)below(g, 3);
     while (g->array_count < arrays) add_array(g);
     draw_statements(g);
+    draw_twist(g);
     measure_arrays(g);
     if (!arrays_fit(g)) return false;
     place_arrays(g);

@@ -64,7 +64,8 @@ enum {
     X(WRAP, "wrap", "counters that wrap round")                                                                        \
     X(SYMBOLIC, "symbolic", "sizes and strides that aren't constants")                                                 \
     X(RESULT, "result", "counters and sums that are used after the loops")                                             \
-    X(BREAK, "break", "a second way out of a loop")
+    X(BREAK, "break", "a second way out of a loop")                                                                    \
+    X(TWIST, "twist", "unrolled copies that aren't alike")
 
 typedef enum feature {
 #define FEATURE_ENUM(name, text, meaning) FEATURE_##name,
@@ -159,6 +160,26 @@ typedef struct statement {
     int value;  /* expr */
 } statement;
 
+/* Unrolled code that isn't quite: one copy of a loop's body differs from the others. */
+typedef enum twist_kind {
+    TWIST_NONE,
+    TWIST_SHIFT,  /* an access lies one element further */
+    TWIST_OP,     /* another operation */
+    TWIST_CONST,  /* another constant */
+    TWIST_SWAP,   /* operands the other way round */
+    TWIST_ORDER,  /* statements the other way round */
+    TWIST_SKIP,   /* without its last statement */
+    TWIST_SHARED, /* a load of the first copy serves the others too */
+    TWIST_TWICE,  /* the remainder runs twice */
+    TWISTS
+} twist_kind;
+
+typedef struct twist {
+    twist_kind kind;
+    int loop, copy; /* copy == loops[loop].unroll: the remainder */
+    int target;     /* access or expr, by kind */
+} twist;
+
 typedef struct nest {
     uint64_t seed;
     nest_class class;
@@ -188,6 +209,7 @@ typedef struct nest {
     body body;
     bool words_hoisted; /* read once at the start, or at every use */
     bool gives_result;
+    twist twist;
 } nest;
 
 /* features: a mask of 1 << feature; dropped: bit s takes statement s away. */

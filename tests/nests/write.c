@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "nest.h"
+#include "ops.h"
 
 /* Nest → instructions. A loop is written with its test at the top, at the bottom under a guard, or at the bottom alone; or
  * unrolled, with a remainder loop that counts down, as clang does it. A pointer access has a local of its own, set before
@@ -16,6 +17,8 @@ typedef struct writer {
     uint32_t accumulator[MAX_ACCUMULATORS];
     uint32_t word[MAX_WORDS];
     int copy[MAX_LOOPS]; /* which copy of an unrolled body is being written */
+    bool twisted;        /* it is the one that differs */
+    uint32_t shared;     /* the local that a shared load is kept in */
 } writer;
 
 static void write_i32(writer *w, int32_t value)
@@ -102,8 +105,21 @@ static void write_sum(writer *w, const nest_access *x)
     emit_op(w->out, 0x6A);
 }
 
+static bool twisted_by(const writer *w, twist_kind kind, int target)
+{
+    return w->twisted && w->it->twist.kind == kind && w->it->twist.target == target;
+}
+
 /* Puts the address on the stack; returns what else belongs into the instruction's offset. */
+static uint32_t write_plain_address(writer *w, int access_);
+
 static uint32_t write_address(writer *w, int access_)
+{
+    return write_plain_address(w, access_) +
+           (twisted_by(w, TWIST_SHIFT, access_) ? w->it->accesses[access_].width : 0u);
+}
+
+static uint32_t write_plain_address(writer *w, int access_)
 {
     const nest_access *x = &w->it->accesses[access_];
     if (!advances(w->it, x)) {
@@ -165,27 +181,57 @@ static void write_advance(writer *w, int loop_, int32_t steps)
 
 /* ---- expressions and statements ---- */
 
+static void write_expr(writer *w, int index);
+
 static uint32_t natural_align(const nest_access *x)
 {
     return (uint32_t)__builtin_ctz(x->width);
+}
+
+static void write_load(writer *w, int access_)
+{
+    const nest_access *x = &w->it->accesses[access_];
+    const twist *t = &w->it->twist;
+    bool shared = t->kind == TWIST_SHARED && t->target == access_ && x->loop == t->loop;
+    if (shared && w->copy[t->loop]) {
+        emit_get(w->out, w->shared);
+        return;
+    }
+    uint32_t offset = write_address(w, access_);
+    emit_memory(w->out, x->op, natural_align(x), offset);
+    if (shared) emit_tee(w->out, w->shared);
+}
+
+/* Another opcode of the same type. */
+static unsigned other_op(unsigned op)
+{
+    for (int r = 0; r < OP_ROWS; r++)
+        if (op >= op_table[r].first && op <= op_table[r].last)
+            return op < op_table[r].last ? op + 1 : op_table[r].first;
+    return op;
+}
+
+static void write_op(writer *w, int index, const expr *e)
+{
+    bool swap = twisted_by(w, TWIST_SWAP, index) && e->index >= 2 &&
+                w->it->exprs[e->args[0]].type == w->it->exprs[e->args[1]].type;
+    for (int i = 0; i < e->index; i++) write_expr(w, e->args[swap && i < 2 ? 1 - i : i]);
+    emit_op(w->out, twisted_by(w, TWIST_OP, index) ? other_op(e->op) : e->op);
 }
 
 static void write_expr(writer *w, int index)
 {
     const expr *e = &w->it->exprs[index];
     switch (e->kind) {
-    case EXPR_NUMBER: write_number(w, &e->number); break;
+    case EXPR_NUMBER:
+        if (twisted_by(w, TWIST_CONST, index) && e->number.kind == NUMBER_CONST)
+            emit_const(w->out, e->type, (uint64_t)e->number.value[0] + 1);
+        else write_number(w, &e->number);
+        break;
     case EXPR_COUNTER: write_counter(w, e->index, e->type); break;
     case EXPR_ACCUMULATOR: emit_get(w->out, w->accumulator[e->index]); break;
-    case EXPR_LOAD: {
-        uint32_t offset = write_address(w, e->index);
-        emit_memory(w->out, w->it->accesses[e->index].op, natural_align(&w->it->accesses[e->index]), offset);
-        break;
-    }
-    case EXPR_OP:
-        for (int i = 0; i < e->index; i++) write_expr(w, e->args[i]);
-        emit_op(w->out, e->op);
-        break;
+    case EXPR_LOAD: write_load(w, e->index); break;
+    case EXPR_OP: write_op(w, index, e); break;
     }
 }
 
@@ -220,9 +266,13 @@ static void write_loop(writer *w, int index);
 /* breaks: how many blocks out the loop's exit is; only loops that have a break ask. */
 static void write_body(writer *w, const body *b, const loop *l, uint32_t breaks)
 {
-    for (int i = 0; i < b->count; i++) {
-        if (b->items[i].kind == ITEM_LOOP) write_loop(w, b->items[i].index);
-        else write_statement(w, b->items[i].index);
+    bool mine = w->twisted && l == &w->it->loops[w->it->twist.loop],
+         reversed = mine && w->it->twist.kind == TWIST_ORDER;
+    int count = b->count - (mine && w->it->twist.kind == TWIST_SKIP);
+    for (int i = 0; i < count; i++) {
+        const item *it = &b->items[reversed ? count - 1 - i : i];
+        if (it->kind == ITEM_LOOP) write_loop(w, it->index);
+        else write_statement(w, it->index);
     }
     if (!l || l->break_load == NONE) return;
     uint32_t offset = write_address(w, l->break_load);
@@ -285,6 +335,43 @@ static void write_bottom_tested(writer *w, int index, const loop *l)
     emit_end(w->out);
 }
 
+/* copy == unroll: the remainder. A twist inside a twisted copy's inner loop is its own affair. */
+static void write_copy(writer *w, int index, int copy)
+{
+    const loop *l = &w->it->loops[index];
+    bool outer = w->twisted;
+    w->twisted = w->it->twist.kind && w->it->twist.loop == index && w->it->twist.copy == copy;
+    write_body(w, &l->body, l, 2);
+    w->twisted = outer;
+}
+
+/* n % U single ones, from where the counter stands, which then stands there again. */
+static void write_remainder(writer *w, int index, const loop *l, uint32_t bound, uint32_t left)
+{
+    bool twice = w->it->twist.kind == TWIST_TWICE && w->it->twist.loop == index;
+    emit_get(w->out, bound);
+    write_i32(w, l->unroll - 1);
+    emit_op(w->out, 0x71);
+    emit_tee(w->out, left);
+    emit_if(w->out);
+    emit_loop(w->out);
+    write_copy(w, index, l->unroll);
+    write_advance(w, index, 1);
+    emit_get(w->out, left);
+    write_i32(w, -1);
+    emit_op(w->out, 0x6A);
+    emit_tee(w->out, left);
+    emit_br_if(w->out, 0);
+    emit_end(w->out);
+    emit_end(w->out);
+    if (!twice) return;
+    emit_get(w->out, bound);
+    write_i32(w, -l->unroll);
+    emit_op(w->out, 0x71);
+    emit_set(w->out, w->counter[index]);
+    write_pointers(w, index);
+}
+
 /* for (i = 0; i < n; i++): n / U times U copies, then n % U single ones. */
 static void write_unrolled(writer *w, int index, const loop *l)
 {
@@ -304,7 +391,7 @@ static void write_unrolled(writer *w, int index, const loop *l)
     emit_op(w->out, 0x71);
     emit_set(w->out, left);
     emit_loop(w->out);
-    for (w->copy[index] = 0; w->copy[index] < l->unroll; w->copy[index]++) write_body(w, &l->body, l, 2);
+    for (w->copy[index] = 0; w->copy[index] < l->unroll; w->copy[index]++) write_copy(w, index, w->copy[index]);
     w->copy[index] = 0;
     write_advance(w, index, l->unroll);
     emit_get(w->out, w->counter[index]);
@@ -313,21 +400,8 @@ static void write_unrolled(writer *w, int index, const loop *l)
     emit_br_if(w->out, 0);
     emit_end(w->out);
     emit_end(w->out);
-    emit_get(w->out, bound);
-    write_i32(w, l->unroll - 1);
-    emit_op(w->out, 0x71);
-    emit_tee(w->out, left);
-    emit_if(w->out);
-    emit_loop(w->out);
-    write_body(w, &l->body, l, 2);
-    write_advance(w, index, 1);
-    emit_get(w->out, left);
-    write_i32(w, -1);
-    emit_op(w->out, 0x6A);
-    emit_tee(w->out, left);
-    emit_br_if(w->out, 0);
-    emit_end(w->out);
-    emit_end(w->out);
+    write_remainder(w, index, l, bound, left);
+    if (w->it->twist.kind == TWIST_TWICE && w->it->twist.loop == index) write_remainder(w, index, l, bound, left);
     emit_end(w->out);
 }
 
@@ -348,6 +422,12 @@ static void write_loop(writer *w, int index)
 
 /* ---- the function ---- */
 
+static wtype load_type(unsigned op)
+{
+    if (op == 0x2A || op == 0x2B) return op == 0x2A ? T_F32 : T_F64;
+    return op == 0x28 || (op >= 0x2C && op <= 0x2F) ? T_I32 : T_I64;
+}
+
 static void declare_locals(writer *w)
 {
     for (int l = 0; l < w->it->loop_count; l++) {
@@ -357,6 +437,9 @@ static void declare_locals(writer *w)
     }
     for (int a = 0; a < w->it->access_count; a++) w->pointer[a] = emit_local(w->func, T_I32);
     for (int a = 0; a < w->it->accumulator_count; a++) w->accumulator[a] = emit_local(w->func, w->it->accumulators[a]);
+    const twist *t = &w->it->twist;
+    if (t->kind == TWIST_SHARED && w->it->access_count)
+        w->shared = emit_local(w->func, load_type(w->it->accesses[t->target].op));
     for (uint32_t i = 0; i < w->it->word_count; i++) w->word[i] = emit_local(w->func, T_I32);
 }
 
