@@ -31,7 +31,9 @@ bool elem_is_float(elem elem_)
 nest_class nest_class_of(uint64_t seed)
 {
     random_state random = random_seeded(seed / CLASS_SIZE * 0x9E3779B97F4A7C15 + 1);
-    nest_class class = {.canonical = random_below(&random, 3) != 0, .whole = random_below(&random, 8) == 0};
+    nest_class class = {.canonical = random_below(&random, 3) != 0,
+                        .whole = random_below(&random, 8) == 0,
+                        .unrolled = random_below(&random, 4) == 0};
     class.canonical |= class.whole;
     return class;
 }
@@ -256,7 +258,7 @@ static void draw_numbers(nest *g, loop *l)
     draw_counts(g, l, &c);
     draw_start(g, l, step, &c);
     for (int r = 0; r < RUNS; r++) c.bound[r] = bound_for(g, l->compare, c.start[r], step, c.failing[r]);
-    bool triangle = maybe(g, FEATURE_TRIANGULAR, 30), unroll = maybe(g, FEATURE_UNROLL, 25),
+    bool triangle = maybe(g, FEATURE_TRIANGULAR, 30), unroll = maybe(g, FEATURE_UNROLL, g->class.unrolled ? 85 : 25),
          wrap = maybe(g, FEATURE_WRAP, 3);
     if (triangle && l->parent != NONE) draw_triangle(g, l, &c);
     if (unroll) draw_unroll(g, l, &c);
@@ -698,6 +700,53 @@ static void draw_accumulator(nest *g, int loop_)
             .kind = STATEMENT_STORE, .loop = previous ? loop_ : outer, .guard = NONE, .target = target, .value = old});
 }
 
+static int add_load(nest *g, int access_, wtype type)
+{
+    return add_expr(g, (expr){.kind = EXPR_LOAD, .type = type, .index = access_});
+}
+
+/* b[i] = a[i] op a[i + 1], the second read being the next copy's first. */
+static void draw_forward(nest *g, int loop_)
+{
+    static const unsigned ops[4][3] = {{0x6A, 0x6B, 0x73}, {0x7C, 0x7D, 0x85}, {0x92, 0x93, 0x94}, {0xA0, 0xA1, 0xA2}};
+    if (g->access_count > MAX_ACCESSES - 3) return;
+    int from = array_to_read(g), to = array_to_write(g);
+    wtype type = natural_type(g, g->arrays[from].elem), stored = natural_type(g, g->arrays[to].elem);
+    memory_op load = draw_memory_op(g, g->arrays[from].elem, loads[type], 7);
+    memory_op store = draw_memory_op(g, g->arrays[to].elem, stores[stored], 4);
+    int here = add_access(g, from, loop_, load, false), there = add_access(g, from, loop_, load, false);
+    g->accesses[there] = g->accesses[here];
+    g->accesses[there].shift[g->loops[loop_].depth]++;
+    int value = expr_op(g, ops[type][below(g, 3)], type, 2, add_load(g, here, type), add_load(g, there, type), 0);
+    int target = add_access(g, to, loop_, store, true);
+    if (chance(g, 60)) g->forward = (forward){loop_, here, there};
+    put_statement(g, loop_, false, (statement){STATEMENT_STORE, loop_, NONE, target, convert(g, value, stored)});
+}
+
+/* t = a[i]; a[i] = t op c; b[i] = t - a[i]: the same address before and after a store to it. */
+static void draw_read_twice(nest *g, int loop_)
+{
+    static const unsigned muls[] = {0x6C, 0x7E, 0x94, 0xA2}, subs[] = {0x6B, 0x7D, 0x93, 0xA1};
+    if (g->access_count > MAX_ACCESSES - 3 || g->accumulator_count == MAX_ACCUMULATORS) return;
+    int from = array_to_write(g), to = array_to_write(g), index = g->accumulator_count++;
+    wtype type = natural_type(g, g->arrays[from].elem), stored = natural_type(g, g->arrays[to].elem);
+    g->accumulators[index] = type;
+    memory_op load = draw_memory_op(g, g->arrays[from].elem, loads[type], 7);
+    memory_op back = draw_memory_op(g, g->arrays[from].elem, stores[type], 4);
+    memory_op store = draw_memory_op(g, g->arrays[to].elem, stores[stored], 4);
+    int read = add_access(g, from, loop_, load, false), written = add_access(g, from, loop_, back, true);
+    g->accesses[written] = g->accesses[read];
+    g->accesses[written].op = back.op;
+    g->accesses[written].width = back.width;
+    int target = add_access(g, to, loop_, store, true);
+    int old = add_expr(g, (expr){.kind = EXPR_ACCUMULATOR, .type = type, .index = index});
+    int product = expr_op(g, muls[type], type, 2, old, expr_number(g, type), 0);
+    int difference = expr_op(g, subs[type], type, 2, old, add_load(g, read, type), 0);
+    put_statement(g, loop_, false, (statement){STATEMENT_SET, loop_, NONE, index, add_load(g, read, type)});
+    put_statement(g, loop_, false, (statement){STATEMENT_STORE, loop_, NONE, written, product});
+    put_statement(g, loop_, false, (statement){STATEMENT_STORE, loop_, NONE, target, convert(g, difference, stored)});
+}
+
 static void draw_unreachable(nest *g, int loop_)
 {
     int64_t at[RUNS];
@@ -730,7 +779,9 @@ static int draw_target(nest *g, twist_kind kind, int loop_)
         uint32_t at = (start + i) % count;
         if (access && g->accesses[at].loop == loop_) return (int)at;
         const expr *e = &g->exprs[access ? 0 : at];
-        bool fits = kind == TWIST_CONST ? e->kind == EXPR_NUMBER && e->number.kind == NUMBER_CONST : e->kind == EXPR_OP;
+        if (!access && kind == TWIST_HALF && e->kind == EXPR_COUNTER && e->index == loop_) return (int)at;
+        bool fits = kind == TWIST_CONST ? e->kind == EXPR_NUMBER && e->number.kind == NUMBER_CONST
+                                        : kind != TWIST_HALF && e->kind == EXPR_OP;
         if (!access && fits) return (int)at;
     }
     return 0;
@@ -741,7 +792,7 @@ static void draw_twist(nest *g)
     for (int l = 0; l < g->loop_count; l++) {
         twist_kind kind = (twist_kind)(1 + below(g, TWISTS - 1));
         uint32_t copy = below(g, (uint32_t)g->loops[l].unroll + 1);
-        bool drawn = maybe(g, FEATURE_TWIST, 35);
+        bool drawn = maybe(g, FEATURE_TWIST, g->class.unrolled ? 70 : 35);
         if (drawn && g->loops[l].unroll > 1) g->twist = (twist){kind, l, (int)copy, draw_target(g, kind, l)};
     }
 }
@@ -752,7 +803,10 @@ static void draw_statements(nest *g)
         bool innermost = is_innermost(g, l), between = maybe(g, FEATURE_SIBLINGS, 25), first = chance(g, 50);
         bool carried = maybe(g, FEATURE_CARRIED, g->loops[l].parent == NONE ? 4 : 25), alone = chance(g, 60);
         bool broken = maybe(g, FEATURE_BREAK, 2);
+        bool unrolled = g->loops[l].unroll > 1, forwarded = chance(g, 30), twice = chance(g, unrolled ? 20 : 5);
         if (innermost && carried) draw_accumulator(g, l);
+        if (innermost && unrolled && forwarded) draw_forward(g, l);
+        if (innermost && twice) draw_read_twice(g, l);
         if (innermost && !(carried && alone)) draw_store(g, l, false);
         if (innermost && chance(g, 25)) draw_store(g, l, false);
         if (!innermost && between) draw_store(g, l, first);
@@ -931,7 +985,8 @@ static bool arrays_fit(const nest *g)
 static bool attempt(nest *g, uint64_t seed, uint32_t round)
 {
     uint32_t features = g->features, dropped = g->dropped;
-    *g = (nest){.seed = seed, .class = nest_class_of(seed), .features = features, .dropped = dropped};
+    *g = (nest){
+        .seed = seed, .class = nest_class_of(seed), .features = features, .dropped = dropped, .forward = {NONE, 0, 0}};
     g->random = random_seeded(seed * 0xD1B54A32D192ED03 + round);
     g->integers_only = chance(g, 40) || !(features >> FEATURE_FLOAT & 1);
     g->float_elem = chance(g, 50) ? ELEM_F32 : ELEM_F64;

@@ -79,6 +79,7 @@ typedef enum feature {
 typedef struct nest_class {
     bool canonical; /* canonical NaNs: everything is equal to the last bit; else nests keep NaN bits out of integers */
     bool whole;     /* a memory of 4 GiB */
+    bool unrolled;  /* mostly unrolled loops, and mostly with something wrong about them */
 } nest_class;
 nest_class nest_class_of(uint64_t seed);
 enum { CLASS_SIZE = 16 }; /* seeds that share all but their lowest four bits have one class */
@@ -171,6 +172,7 @@ typedef enum twist_kind {
     TWIST_SKIP,   /* without its last statement */
     TWIST_SHARED, /* a load of the first copy serves the others too */
     TWIST_TWICE,  /* the remainder runs twice */
+    TWIST_HALF,   /* a counter is 2^31 more */
     TWISTS
 } twist_kind;
 
@@ -179,6 +181,12 @@ typedef struct twist {
     int loop, copy; /* copy == loops[loop].unroll: the remainder */
     int target;     /* access or expr, by kind */
 } twist;
+
+/* A cell that one copy of an unrolled body has read serves as the next copy's neighbour, as compilers do it with stencils. */
+typedef struct forward {
+    int loop;        /* NONE: no such thing */
+    int here, there; /* accesses: this iteration's cell, and the next one's */
+} forward;
 
 typedef struct nest {
     uint64_t seed;
@@ -210,6 +218,7 @@ typedef struct nest {
     bool words_hoisted; /* read once at the start, or at every use */
     bool gives_result;
     twist twist;
+    forward forward;
 } nest;
 
 /* features: a mask of 1 << feature; dropped: bit s takes statement s away. */

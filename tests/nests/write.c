@@ -19,6 +19,8 @@ typedef struct writer {
     int copy[MAX_LOOPS]; /* which copy of an unrolled body is being written */
     bool twisted;        /* it is the one that differs */
     uint32_t shared;     /* the local that a shared load is kept in */
+    uint32_t forwarded;  /* the local that a forwarded one is kept in */
+    bool remainder;      /* of the loop that forwards */
 } writer;
 
 static void write_i32(writer *w, int32_t value)
@@ -51,7 +53,8 @@ static void write_counter(writer *w, int loop_, wtype as)
     if (!wide && as == T_I64) emit_op(w->out, 0xAC);
     if (!w->copy[loop_]) return;
     emit_const(w->out, as, (uint64_t)w->copy[loop_]);
-    emit_op(w->out, as == T_I32 ? (w->copy[loop_] & 1 ? 0x72 : 0x6A) : 0x7C); /* i | 1 is i + 1 there */
+    bool by_or = w->copy[loop_] & 1 && w->it->seed % 8 == 3; /* i | 1 is i + 1 there; compilers rarely write it so */
+    emit_op(w->out, as == T_I64 ? 0x7C : by_or ? 0x72 : 0x6A);
 }
 
 static bool is_zero(const number *n)
@@ -192,14 +195,21 @@ static void write_load(writer *w, int access_)
 {
     const nest_access *x = &w->it->accesses[access_];
     const twist *t = &w->it->twist;
+    const forward *f = &w->it->forward;
     bool shared = t->kind == TWIST_SHARED && t->target == access_ && x->loop == t->loop;
+    bool forwards = f->loop != NONE && !w->remainder && f->there == access_;
     if (shared && w->copy[t->loop]) {
         emit_get(w->out, w->shared);
+        return;
+    }
+    if (f->loop != NONE && f->here == access_ && w->copy[f->loop] && !w->remainder) {
+        emit_get(w->out, w->forwarded);
         return;
     }
     uint32_t offset = write_address(w, access_);
     emit_memory(w->out, x->op, natural_align(x), offset);
     if (shared) emit_tee(w->out, w->shared);
+    if (forwards) emit_tee(w->out, w->forwarded);
 }
 
 /* Another opcode of the same type. */
@@ -228,7 +238,12 @@ static void write_expr(writer *w, int index)
             emit_const(w->out, e->type, (uint64_t)e->number.value[0] + 1);
         else write_number(w, &e->number);
         break;
-    case EXPR_COUNTER: write_counter(w, e->index, e->type); break;
+    case EXPR_COUNTER:
+        write_counter(w, e->index, e->type);
+        if (!twisted_by(w, TWIST_HALF, index)) break;
+        emit_const(w->out, e->type, e->type == T_I32 ? 0x80000000 : UINT64_C(1) << 63);
+        emit_op(w->out, e->type == T_I32 ? 0x6A : 0x7C);
+        break;
     case EXPR_ACCUMULATOR: emit_get(w->out, w->accumulator[e->index]); break;
     case EXPR_LOAD: write_load(w, e->index); break;
     case EXPR_OP: write_op(w, index, e); break;
@@ -341,6 +356,7 @@ static void write_copy(writer *w, int index, int copy)
     const loop *l = &w->it->loops[index];
     bool outer = w->twisted;
     w->twisted = w->it->twist.kind && w->it->twist.loop == index && w->it->twist.copy == copy;
+    if (w->it->forward.loop == index) w->remainder = copy == l->unroll;
     write_body(w, &l->body, l, 2);
     w->twisted = outer;
 }
@@ -440,6 +456,8 @@ static void declare_locals(writer *w)
     const twist *t = &w->it->twist;
     if (t->kind == TWIST_SHARED && w->it->access_count)
         w->shared = emit_local(w->func, load_type(w->it->accesses[t->target].op));
+    const forward *f = &w->it->forward;
+    if (f->loop != NONE) w->forwarded = emit_local(w->func, load_type(w->it->accesses[f->there].op));
     for (uint32_t i = 0; i < w->it->word_count; i++) w->word[i] = emit_local(w->func, T_I32);
 }
 
