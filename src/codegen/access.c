@@ -44,8 +44,6 @@ static bool encloses(const tw_model *model, uint32_t outer, uint32_t inner)
 
 /* ---- representatives ---- */
 
-enum { MAX_DELTA = 1 << 20 };
-
 /* expr = root + addend, as far as constants were added. */
 static uint32_t peel(const tw_model *model, uint32_t expr, int64_t *addend)
 {
@@ -80,7 +78,7 @@ static bool same_but_constant(const tw_model *model, uint32_t x, uint32_t y, int
     int64_t from_a = (int64_t)ax->offset, from_b = (int64_t)ay->offset;
     if (peel(model, a->base, &from_a) != peel(model, b->base, &from_b)) return false;
     int64_t difference = from_a - from_b;
-    if (difference <= -MAX_DELTA || difference >= MAX_DELTA) return false;
+    if (difference <= -TW_MODEL_MAX_DELTA || difference >= TW_MODEL_MAX_DELTA) return false;
     *delta = difference;
     return true;
 }

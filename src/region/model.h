@@ -32,6 +32,7 @@ enum {
     TW_MODEL_MAX_ACCESSES = 128,
     TW_MODEL_MAX_VALUES = 4096,
     TW_MODEL_MAX_EXPRS = 8192,
+    TW_MODEL_MAX_DELTA = 1 << 20, /* bytes; kernels reach accesses that differ by a smaller constant from one another */
     TW_MODEL_MAX_SYMBOLS = 1024, /* headers, live-outs and outputs too */
     TW_MODEL_MAX_AFFINES = 4096,
     TW_MODEL_MAX_CARRIED = 256,

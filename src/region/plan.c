@@ -451,6 +451,25 @@ static bool evaluate_access(tw_plan *plan, uint32_t index)
     return true;
 }
 
+/* A kernel reaches an access from another one that lies a small constant away. In a memory that ends at 2^32 the way from its
+ * last bytes to its first ones may lead round: there the constant isn't the distance. */
+static bool evaluate_neighbours(tw_plan *plan)
+{
+    const int64_t round = (INT64_C(1) << 32) - TW_MODEL_MAX_DELTA;
+    if (plan->memory.size <= (uint64_t)round) return true;
+    const tw_model *model = plan->model;
+    const tw_numbers_access *numbers = plan->numbers.accesses;
+    for (uint32_t x = 1; x < model->access_count; x++)
+        for (uint32_t y = 0; y < x; y++) {
+            if (model->accesses[x].loop != model->accesses[y].loop || numbers[x].low == numbers[x].high) continue;
+            int64_t apart = numbers[x].base - numbers[y].base;
+            if (apart >= round || apart <= -round)
+                return refuse(plan, TW_REFUSAL_WRAP, "access x%u at 0x%" PRIx64 ": it lies at the other end of the memory than x%u",
+                              x, model->accesses[x].place, y);
+        }
+    return true;
+}
+
 /* ---- checks and work ---- */
 
 static bool evaluate_check(tw_plan *plan, uint32_t index)
@@ -512,6 +531,7 @@ bool tw_plan_evaluate(tw_plan *plan, tw_plan_memory memory)
         if (!evaluate_check(plan, c)) return false;
     for (uint32_t x = 0; x < model->access_count; x++)
         if (!evaluate_access(plan, x)) return false;
+    if (!evaluate_neighbours(plan)) return false;
     for (uint32_t p = 0; p < model->apart_count; p++)
         if (!evaluate_apart(plan, p)) return false;
     numbers->work = model->loop_count ? (double)numbers->iterations *
