@@ -6,30 +6,30 @@ enum { N = 400 };
 static int32_t a[4 * N];
 static uint8_t bytes[8192];
 
-KERNEL static void add_at(int32_t *to, const int32_t *from, int n) { for (int i = 0; i < n; i++) to[i] = from[i] + 1; }
-KERNEL static void add_down(int32_t *to, const int32_t *from, int n) { for (int i = n - 1; i >= 0; i--) to[i] = from[i] * 3; }
-KERNEL static void add_step(int32_t *to, const int32_t *from, int n, int s) { for (int i = 0; i < n; i++) to[i * s] += from[i]; }
-KERNEL static void three(int32_t *x, int32_t *y, int32_t *z, int n) { for (int i = 0; i < n; i++) { x[i] = y[i] + z[i]; y[i] = x[i] ^ z[n - 1 - i]; } }
-KERNEL static void move_bytes(uint8_t *to, const uint8_t *from, size_t n) { while (n--) *to++ = *from++; }
-KERNEL static void move_down(uint8_t *to, const uint8_t *from, size_t n) { to += n; from += n; while (n--) *--to = *--from; }
-KERNEL static void views(uint8_t *base, int n)
+KERNEL void add_at(int32_t *to, const int32_t *from, int n) { for (int i = 0; i < n; i++) to[i] = from[i] + 1; }
+KERNEL void add_down(int32_t *to, const int32_t *from, int n) { for (int i = n - 1; i >= 0; i--) to[i] = from[i] * 3; }
+KERNEL void add_step(int32_t *to, const int32_t *from, int n, int s) { for (int i = 0; i < n; i++) to[i * s] += from[i]; }
+KERNEL void three(int32_t *x, int32_t *y, int32_t *z, int n) { for (int i = 0; i < n; i++) { x[i] = y[i] + z[i]; y[i] = x[i] ^ z[n - 1 - i]; } }
+KERNEL void move_bytes(uint8_t *to, const uint8_t *from, size_t n) { while (n--) *to++ = *from++; }
+KERNEL void move_down(uint8_t *to, const uint8_t *from, size_t n) { to += n; from += n; while (n--) *--to = *--from; }
+KERNEL void views(uint8_t *base, int n)
 {
     for (int i = 0; i < n; i++) { uint32_t w; memcpy(&w, base + i, 4); w = w * 3 + 1; memcpy(base + i, &w, 4); }
 }
-KERNEL static void views16(uint8_t *base, int n, int by)
+KERNEL void views16(uint8_t *base, int n, int by)
 {
     for (int i = 0; i < n; i++) { uint16_t w; memcpy(&w, base + 2 * i, 2); w = (uint16_t)(w + 7); memcpy(base + 2 * i + by, &w, 2); }
 }
 /* the bound lies among what the loop writes */
 struct vector { int32_t *data; int32_t length; int32_t step; };
-KERNEL static void fill_struct(struct vector *v, int32_t value) { for (int32_t i = 0; i < v->length; i++) v->data[i] = value + i; }
-KERNEL static void fill_struct_step(struct vector *v) { for (int32_t i = 0; i < v->length; i += v->step) v->data[i] = i ^ 5; }
-KERNEL static void add_struct(struct vector *to, struct vector *x, struct vector *y)
+KERNEL void fill_struct(struct vector *v, int32_t value) { for (int32_t i = 0; i < v->length; i++) v->data[i] = value + i; }
+KERNEL void fill_struct_step(struct vector *v) { for (int32_t i = 0; i < v->length; i += v->step) v->data[i] = i ^ 5; }
+KERNEL void add_struct(struct vector *to, struct vector *x, struct vector *y)
 {
     for (int32_t i = 0; i < to->length; i++) to->data[i] = x->data[i] + y->data[i];
 }
-KERNEL static void rows(int32_t **row, int n, int m) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) row[i][j] += i * j; }
-KERNEL static void nested_bound(int32_t *n, int32_t *m, int32_t *x) { for (int i = 0; i < *n; i++) for (int j = 0; j < *m; j++) x[i * 20 + j] += 1 + i; }
+KERNEL void rows(int32_t **row, int n, int m) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) row[i][j] += i * j; }
+KERNEL void nested_bound(int32_t *n, int32_t *m, int32_t *x) { for (int i = 0; i < *n; i++) for (int j = 0; j < *m; j++) x[i * 20 + j] += 1 + i; }
 
 static void reset(void) { random_state = 99; fill_bytes(a, sizeof a); fill_bytes(bytes, sizeof bytes); }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Visible outside, so that sizes stay parameters. */
 #define KERNEL __attribute__((noinline))
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

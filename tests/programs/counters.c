@@ -6,39 +6,39 @@ static uint8_t b[70000];
 static int32_t w[1024];
 static int64_t q[512];
 
-KERNEL static void byte_counter(uint8_t from, uint8_t to, uint8_t step) { for (uint8_t i = from; i < to; i = (uint8_t)(i + step)) b[i] = (uint8_t)(b[i] + i); }
-KERNEL static void byte_wrap(uint8_t from, int n) { uint8_t i = from; for (int k = 0; k < n; k++) { b[i] = (uint8_t)(b[i] + k); i++; } }
-KERNEL static void byte_until(uint8_t from, uint8_t to) { for (uint8_t i = from; i != to; i++) w[i] += i; }
-KERNEL static void short_counter(uint16_t from, uint16_t to, uint16_t step) { for (uint16_t i = from; i < to; i = (uint16_t)(i + step)) b[i] ^= (uint8_t)i; }
-KERNEL static void short_signed(int16_t from, int16_t to) { for (int16_t i = from; i < to; i++) b[i + 32768] += 3; }
-KERNEL static void short_index(uint32_t from, int n) { for (int k = 0; k < n; k++) b[(uint16_t)(from + (uint32_t)k)] += 1; }
-KERNEL static void masked(int n, int mask) { for (int k = 0; k < n; k++) w[k & mask] += k; }
-KERNEL static void modulo(int n, int m) { for (int k = 0; k < n; k++) w[k % m] += k; }
-KERNEL static void halved(int n) { for (int k = 0; k < n; k++) w[k / 2] += k, w[512 + (k >> 3)] ^= k; }
-KERNEL static void long_counter(int64_t from, int64_t to) { for (int64_t i = from; i < to; i++) q[i & 511] += i; }
-KERNEL static void long_plain(int64_t n) { for (int64_t i = 0; i < n; i++) q[i] = i * i; }
-KERNEL static void long_far(int64_t from, int64_t n, int64_t back) { for (int64_t i = from; i < from + n; i++) q[i - back] += i; }
-KERNEL static void down(unsigned n) { for (unsigned i = n; i-- > 0;) w[i] = w[i] * 5 + (int)i; }
-KERNEL static void down_by(unsigned n, unsigned s) { for (unsigned i = n; i >= s; i -= s) w[i] += 7; }
-KERNEL static void do_while(int n) { int i = 0; do w[i] += i; while (++i < n); }
-KERNEL static void not_equal(int *from, int *to, int step) { for (int *p = from; p != to; p += step) *p += 1; }
-KERNEL static int find(const uint8_t *p, int n, uint8_t c) { int i; for (i = 0; i < n; i++) if (p[i] == c) break; return i; }
-KERNEL static int copy_until(uint8_t *to, const uint8_t *from, int n) { int i; for (i = 0; i < n; i++) { if (from[i] == 0) break; to[i] = (uint8_t)(from[i] + 1); } return i; }
-KERNEL static void skip(int n) { for (int i = 0; i < n; i++) { if (i % 3 == 1) continue; w[i] += 2; if (i == n - 2) break; w[i + 1] ^= 1; } }
-KERNEL static int two_breaks(int n) { int s = 0; for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) { if (w[i + j] == 77) goto out; w[i + j] += 3; if (j > i) break; s++; } } out: return s; }
-KERNEL static void triangle_up(int n) { for (int i = 0; i < n; i++) for (int j = i; j < n; j++) w[i * n + j] += i - j; }
-KERNEL static void triangle_down(int n) { for (int i = n - 1; i >= 0; i--) for (int j = n - 1; j > i; j--) w[i * n + j] ^= j * 3; }
-KERNEL static void triangle_both(int n) { for (int i = 0; i < n; i++) { for (int j = 0; j < i; j++) w[i * n + j] += 1; for (int j = i + 1; j < n; j++) w[i * n + j] -= 1; } }
-KERNEL static void five(int n) { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) for (int l = 0; l < n; l++) for (int m = 0; m < n; m++) w[(((i * n + j) * n + k) * n + l) * n + m] += i + j * k - l * m; }
-KERNEL static int live_out(int n, int s) { int i, last = -1; for (i = 0; i < n; i += s) { w[i] += 1; last = i; } return i * 1000 + last; }
-KERNEL static uint32_t live_wrap(uint32_t from, uint32_t to) { uint32_t i = from, k = 0; while (i != to) { w[k & 1023] += 1; i += 3; k++; if (k > 2000) break; } return i + k; }
-KERNEL static double live_double(int n) { double x = 1; int i; for (i = 0; i < n; i++) { q[i] += 2; x = x * 1.5; } return x + i; }
-KERNEL static int conditional_step(int n) { int i = 0, k = 0; while (i < n) { w[i] += 1; i += (w[i] & 1) ? 1 : 2; k++; } return k; }
-KERNEL static void swapped(int n) { int x = 1, y = 2; for (int i = 0; i < n; i++) { w[i] += x; int t = x; x = y; y = t; } }
-KERNEL static void previous(int n) { int p = 9; for (int i = 0; i < n; i++) { int v = w[i]; w[i] = v + p; p = v; } }
-KERNEL static void inductions(int n, int s, int t) { int x = 0, y = n; for (int i = 0; i < n; i++) { w[x & 255] += y; x += s; y -= t; } }
-KERNEL static void quadratic(int n) { int x = 0; for (int i = 0; i < n; i++) { w[x & 1023] += i; x += i; } }
-KERNEL static void geometric(int n) { for (int i = 1; i < n; i *= 2) w[i] += i; for (int i = n; i > 0; i >>= 1) w[i] ^= 3; }
+KERNEL void byte_counter(uint8_t from, uint8_t to, uint8_t step) { for (uint8_t i = from; i < to; i = (uint8_t)(i + step)) b[i] = (uint8_t)(b[i] + i); }
+KERNEL void byte_wrap(uint8_t from, int n) { uint8_t i = from; for (int k = 0; k < n; k++) { b[i] = (uint8_t)(b[i] + k); i++; } }
+KERNEL void byte_until(uint8_t from, uint8_t to) { for (uint8_t i = from; i != to; i++) w[i] += i; }
+KERNEL void short_counter(uint16_t from, uint16_t to, uint16_t step) { for (uint16_t i = from; i < to; i = (uint16_t)(i + step)) b[i] ^= (uint8_t)i; }
+KERNEL void short_signed(int16_t from, int16_t to) { for (int16_t i = from; i < to; i++) b[i + 32768] += 3; }
+KERNEL void short_index(uint32_t from, int n) { for (int k = 0; k < n; k++) b[(uint16_t)(from + (uint32_t)k)] += 1; }
+KERNEL void masked(int n, int mask) { for (int k = 0; k < n; k++) w[k & mask] += k; }
+KERNEL void modulo(int n, int m) { for (int k = 0; k < n; k++) w[k % m] += k; }
+KERNEL void halved(int n) { for (int k = 0; k < n; k++) w[k / 2] += k, w[512 + (k >> 3)] ^= k; }
+KERNEL void long_counter(int64_t from, int64_t to) { for (int64_t i = from; i < to; i++) q[i & 511] += i; }
+KERNEL void long_plain(int64_t n) { for (int64_t i = 0; i < n; i++) q[i] = i * i; }
+KERNEL void long_far(int64_t from, int64_t n, int64_t back) { for (int64_t i = from; i < from + n; i++) q[i - back] += i; }
+KERNEL void down(unsigned n) { for (unsigned i = n; i-- > 0;) w[i] = w[i] * 5 + (int)i; }
+KERNEL void down_by(unsigned n, unsigned s) { for (unsigned i = n; i >= s; i -= s) w[i] += 7; }
+KERNEL void do_while(int n) { int i = 0; do w[i] += i; while (++i < n); }
+KERNEL void not_equal(int *from, int *to, int step) { for (int *p = from; p != to; p += step) *p += 1; }
+KERNEL int find(const uint8_t *p, int n, uint8_t c) { int i; for (i = 0; i < n; i++) if (p[i] == c) break; return i; }
+KERNEL int copy_until(uint8_t *to, const uint8_t *from, int n) { int i; for (i = 0; i < n; i++) { if (from[i] == 0) break; to[i] = (uint8_t)(from[i] + 1); } return i; }
+KERNEL void skip(int n) { for (int i = 0; i < n; i++) { if (i % 3 == 1) continue; w[i] += 2; if (i == n - 2) break; w[i + 1] ^= 1; } }
+KERNEL int two_breaks(int n) { int s = 0; for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) { if (w[i + j] == 77) goto out; w[i + j] += 3; if (j > i) break; s++; } } out: return s; }
+KERNEL void triangle_up(int n) { for (int i = 0; i < n; i++) for (int j = i; j < n; j++) w[i * n + j] += i - j; }
+KERNEL void triangle_down(int n) { for (int i = n - 1; i >= 0; i--) for (int j = n - 1; j > i; j--) w[i * n + j] ^= j * 3; }
+KERNEL void triangle_both(int n) { for (int i = 0; i < n; i++) { for (int j = 0; j < i; j++) w[i * n + j] += 1; for (int j = i + 1; j < n; j++) w[i * n + j] -= 1; } }
+KERNEL void five(int n) { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) for (int l = 0; l < n; l++) for (int m = 0; m < n; m++) w[(((i * n + j) * n + k) * n + l) * n + m] += i + j * k - l * m; }
+KERNEL int live_out(int n, int s) { int i, last = -1; for (i = 0; i < n; i += s) { w[i] += 1; last = i; } return i * 1000 + last; }
+KERNEL uint32_t live_wrap(uint32_t from, uint32_t to) { uint32_t i = from, k = 0; while (i != to) { w[k & 1023] += 1; i += 3; k++; if (k > 2000) break; } return i + k; }
+KERNEL double live_double(int n) { double x = 1; int i; for (i = 0; i < n; i++) { q[i] += 2; x = x * 1.5; } return x + i; }
+KERNEL int conditional_step(int n) { int i = 0, k = 0; while (i < n) { w[i] += 1; i += (w[i] & 1) ? 1 : 2; k++; } return k; }
+KERNEL void swapped(int n) { int x = 1, y = 2; for (int i = 0; i < n; i++) { w[i] += x; int t = x; x = y; y = t; } }
+KERNEL void previous(int n) { int p = 9; for (int i = 0; i < n; i++) { int v = w[i]; w[i] = v + p; p = v; } }
+KERNEL void inductions(int n, int s, int t) { int x = 0, y = n; for (int i = 0; i < n; i++) { w[x & 255] += y; x += s; y -= t; } }
+KERNEL void quadratic(int n) { int x = 0; for (int i = 0; i < n; i++) { w[x & 1023] += i; x += i; } }
+KERNEL void geometric(int n) { for (int i = 1; i < n; i *= 2) w[i] += i; for (int i = n; i > 0; i >>= 1) w[i] ^= 3; }
 
 static void reset(void) { random_state = 4; fill_bytes(b, sizeof b); fill_bytes(w, sizeof w); fill_bytes(q, sizeof q); }
 #define RUN(call) (reset(), (call), hash_bytes(b, sizeof b), hash_bytes(w, sizeof w), SHOW(#call, q))

@@ -9,40 +9,40 @@ static int16_t sA[N][N], sB[N][N], sC[N][N];
 static uint8_t bA[N][N], bB[N][N], bC[N][N];
 
 #define KERNELS(T, p) \
-KERNEL static void p##ikj(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += p##A[a][c] * p##B[c][b]; } \
-KERNEL static void p##ijk(int n, int m, int k) { for (int a = 0; a < n; a++) for (int b = 0; b < m; b++) for (int c = 0; c < k; c++) p##C[a][b] += p##A[a][c] * p##B[c][b]; } \
-KERNEL static void p##kij(int n, int m, int k) { for (int c = 0; c < k; c++) for (int a = 0; a < n; a++) for (int b = 0; b < m; b++) p##C[a][b] += p##A[a][c] * p##B[c][b]; } \
-KERNEL static void p##jki(int n, int m, int k) { for (int b = 0; b < m; b++) for (int c = 0; c < k; c++) for (int a = 0; a < n; a++) p##C[a][b] += p##A[a][c] * p##B[c][b]; } \
-KERNEL static void p##outer_value(int n, int m, int k) { for (int a = 0; a < n; a++) { T t = p##x[a]; for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += t * p##B[c][b]; } } \
-KERNEL static void p##outer_two(int n, int m, int k) { for (int a = 0; a < n; a++) { T t = p##x[a] * p##y[a]; p##D[a][0] = t; for (int b = 0; b < m; b++) p##C[a][b] = t; for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += t * p##B[c][b] + p##y[c]; } } \
-KERNEL static void p##scaled(int n, int m, int k) { for (int a = 0; a < n; a++) { for (int b = 0; b < m; b++) p##C[a][b] = p##C[a][b] * 3; for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += p##A[a][c] * p##B[c][b]; } } \
-KERNEL static void p##then(int n, int m, int k) { for (int a = 0; a < n; a++) { for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += p##A[a][c] * p##B[c][b]; for (int b = 0; b < m; b++) p##D[a][b] = p##C[a][b] + 1; } } \
-KERNEL static void p##transposed(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += p##A[c][a] * p##B[b][c]; } \
-KERNEL static void p##lower(int n, int m) { for (int a = 0; a < n; a++) for (int c = 0; c < m; c++) for (int b = 0; b <= a; b++) p##C[a][b] += p##A[a][c] * p##A[b][c]; } \
-KERNEL static void p##upto(int n, int m) { for (int a = 0; a < n; a++) for (int c = 0; c < a; c++) for (int b = 0; b < m; b++) p##C[a][b] += p##A[a][c] * p##B[c][b]; } \
-KERNEL static void p##from(int n, int m, int k) { for (int a = 0; a < n; a++) for (int b = 0; b < m; b++) for (int c = b; c < k; c++) p##C[a][b] += p##A[a][c] * p##B[c][b]; } \
-KERNEL static void p##two_targets(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) { p##C[a][b] += p##A[a][c] * p##B[c][b]; p##D[a][b] -= p##A[a][c] + p##B[c][b]; } } \
-KERNEL static void p##shifted(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b + 1 < m; b++) { p##C[a][b] += p##A[a][c] * p##B[c][b]; p##C[a][b + 1] -= p##B[c][b]; } } \
-KERNEL static void p##in_place(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += p##C[a][c] * p##B[c][b]; } \
-KERNEL static void p##in_place2(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += p##A[a][c] * p##C[c][b]; } \
-KERNEL static void p##square(int n) { for (int a = 0; a < n; a++) for (int b = 0; b < n; b++) p##C[b][a] = p##A[a][b]; } \
-KERNEL static void p##square_add(int n, int m) { for (int a = 0; a < n; a++) for (int b = 0; b < m; b++) p##C[b][a] += p##A[a][b] * p##x[a] + p##y[b]; } \
-KERNEL static void p##square_same(int n) { for (int a = 0; a < n; a++) for (int b = 0; b < n; b++) p##C[b][a] = p##C[a][b]; } \
-KERNEL static void p##square_halves(int n) { for (int a = 0; a < n / 2; a++) for (int b = 0; b < n / 2; b++) p##C[b][n / 2 + a] = p##C[a][b]; } \
-KERNEL static void p##guarded(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) if (p##B[c][b] > 0) p##C[a][b] += p##A[a][c]; } \
-KERNEL static void p##backwards(int n, int m, int k) { for (int a = n - 1; a >= 0; a--) for (int c = k - 1; c >= 0; c--) for (int b = m - 1; b >= 0; b--) p##C[a][b] += p##A[a][c] * p##B[c][b]; } \
-KERNEL static void p##matvec(int n, int m) { for (int a = 0; a < n; a++) for (int b = 0; b < m; b++) p##y[a] += p##A[a][b] * p##x[b]; } \
-KERNEL static void p##vecmat(int n, int m) { for (int a = 0; a < n; a++) for (int b = 0; b < m; b++) p##y[b] += p##A[a][b] * p##x[a]; } \
-KERNEL static void p##window(int n, int m, int k) { for (int a = 0; a + k <= n; a++) for (int b = 0; b + k <= m; b++) { T s = 0; for (int c = 0; c < k; c++) for (int e = 0; e < k; e++) s += p##A[a + c][b + e] * p##B[c][e]; p##C[a][b] = s; } } \
-KERNEL static void p##rank1(int n, int m) { for (int a = 0; a < n; a++) for (int b = 0; b < m; b++) p##C[a][b] += p##x[a] * p##y[b]; } \
-KERNEL static void p##smooth(int n, int m) { for (int a = 1; a + 1 < n; a++) for (int b = 1; b + 1 < m; b++) p##C[a][b] = p##A[a - 1][b] + p##A[a + 1][b] + p##A[a][b - 1] + p##A[a][b + 1] - p##A[a][b] * 4; }
+KERNEL void p##ikj(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += p##A[a][c] * p##B[c][b]; } \
+KERNEL void p##ijk(int n, int m, int k) { for (int a = 0; a < n; a++) for (int b = 0; b < m; b++) for (int c = 0; c < k; c++) p##C[a][b] += p##A[a][c] * p##B[c][b]; } \
+KERNEL void p##kij(int n, int m, int k) { for (int c = 0; c < k; c++) for (int a = 0; a < n; a++) for (int b = 0; b < m; b++) p##C[a][b] += p##A[a][c] * p##B[c][b]; } \
+KERNEL void p##jki(int n, int m, int k) { for (int b = 0; b < m; b++) for (int c = 0; c < k; c++) for (int a = 0; a < n; a++) p##C[a][b] += p##A[a][c] * p##B[c][b]; } \
+KERNEL void p##outer_value(int n, int m, int k) { for (int a = 0; a < n; a++) { T t = p##x[a]; for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += t * p##B[c][b]; } } \
+KERNEL void p##outer_two(int n, int m, int k) { for (int a = 0; a < n; a++) { T t = p##x[a] * p##y[a]; p##D[a][0] = t; for (int b = 0; b < m; b++) p##C[a][b] = t; for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += t * p##B[c][b] + p##y[c]; } } \
+KERNEL void p##scaled(int n, int m, int k) { for (int a = 0; a < n; a++) { for (int b = 0; b < m; b++) p##C[a][b] = p##C[a][b] * 3; for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += p##A[a][c] * p##B[c][b]; } } \
+KERNEL void p##then(int n, int m, int k) { for (int a = 0; a < n; a++) { for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += p##A[a][c] * p##B[c][b]; for (int b = 0; b < m; b++) p##D[a][b] = p##C[a][b] + 1; } } \
+KERNEL void p##transposed(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += p##A[c][a] * p##B[b][c]; } \
+KERNEL void p##lower(int n, int m) { for (int a = 0; a < n; a++) for (int c = 0; c < m; c++) for (int b = 0; b <= a; b++) p##C[a][b] += p##A[a][c] * p##A[b][c]; } \
+KERNEL void p##upto(int n, int m) { for (int a = 0; a < n; a++) for (int c = 0; c < a; c++) for (int b = 0; b < m; b++) p##C[a][b] += p##A[a][c] * p##B[c][b]; } \
+KERNEL void p##from(int n, int m, int k) { for (int a = 0; a < n; a++) for (int b = 0; b < m; b++) for (int c = b; c < k; c++) p##C[a][b] += p##A[a][c] * p##B[c][b]; } \
+KERNEL void p##two_targets(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) { p##C[a][b] += p##A[a][c] * p##B[c][b]; p##D[a][b] -= p##A[a][c] + p##B[c][b]; } } \
+KERNEL void p##shifted(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b + 1 < m; b++) { p##C[a][b] += p##A[a][c] * p##B[c][b]; p##C[a][b + 1] -= p##B[c][b]; } } \
+KERNEL void p##in_place(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += p##C[a][c] * p##B[c][b]; } \
+KERNEL void p##in_place2(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) p##C[a][b] += p##A[a][c] * p##C[c][b]; } \
+KERNEL void p##square(int n) { for (int a = 0; a < n; a++) for (int b = 0; b < n; b++) p##C[b][a] = p##A[a][b]; } \
+KERNEL void p##square_add(int n, int m) { for (int a = 0; a < n; a++) for (int b = 0; b < m; b++) p##C[b][a] += p##A[a][b] * p##x[a] + p##y[b]; } \
+KERNEL void p##square_same(int n) { for (int a = 0; a < n; a++) for (int b = 0; b < n; b++) p##C[b][a] = p##C[a][b]; } \
+KERNEL void p##square_halves(int n) { for (int a = 0; a < n / 2; a++) for (int b = 0; b < n / 2; b++) p##C[b][n / 2 + a] = p##C[a][b]; } \
+KERNEL void p##guarded(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) if (p##B[c][b] > 0) p##C[a][b] += p##A[a][c]; } \
+KERNEL void p##backwards(int n, int m, int k) { for (int a = n - 1; a >= 0; a--) for (int c = k - 1; c >= 0; c--) for (int b = m - 1; b >= 0; b--) p##C[a][b] += p##A[a][c] * p##B[c][b]; } \
+KERNEL void p##matvec(int n, int m) { for (int a = 0; a < n; a++) for (int b = 0; b < m; b++) p##y[a] += p##A[a][b] * p##x[b]; } \
+KERNEL void p##vecmat(int n, int m) { for (int a = 0; a < n; a++) for (int b = 0; b < m; b++) p##y[b] += p##A[a][b] * p##x[a]; } \
+KERNEL void p##window(int n, int m, int k) { for (int a = 0; a + k <= n; a++) for (int b = 0; b + k <= m; b++) { T s = 0; for (int c = 0; c < k; c++) for (int e = 0; e < k; e++) s += p##A[a + c][b + e] * p##B[c][e]; p##C[a][b] = s; } } \
+KERNEL void p##rank1(int n, int m) { for (int a = 0; a < n; a++) for (int b = 0; b < m; b++) p##C[a][b] += p##x[a] * p##y[b]; } \
+KERNEL void p##smooth(int n, int m) { for (int a = 1; a + 1 < n; a++) for (int b = 1; b + 1 < m; b++) p##C[a][b] = p##A[a - 1][b] + p##A[a + 1][b] + p##A[a][b - 1] + p##A[a][b + 1] - p##A[a][b] * 4; }
 KERNELS(double, d) KERNELS(float, f) KERNELS(int32_t, i) KERNELS(int64_t, l)
-KERNEL static void s16(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) sC[a][b] = (int16_t)(sC[a][b] + sA[a][c] * sB[c][b]); }
-KERNEL static void u8(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) bC[a][b] = (uint8_t)(bC[a][b] + bA[a][c] * bB[c][b]); }
-KERNEL static void wide16(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) iC[a][b] += sA[a][c] * sB[c][b]; }
-KERNEL static void square8(int n) { for (int a = 0; a < n; a++) for (int b = 0; b < n; b++) bC[b][a] = bA[a][b]; }
-KERNEL static void square16(int n) { for (int a = 0; a < n; a++) for (int b = 0; b < n; b++) sC[b][a] = (int16_t)(sA[a][b] + 1); }
-KERNEL static void square_mixed(int n) { for (int a = 0; a < n; a++) for (int b = 0; b < n; b++) dC[b][a] = (double)fA[a][b] + bA[a][b]; }
+KERNEL void s16(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) sC[a][b] = (int16_t)(sC[a][b] + sA[a][c] * sB[c][b]); }
+KERNEL void u8(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) bC[a][b] = (uint8_t)(bC[a][b] + bA[a][c] * bB[c][b]); }
+KERNEL void wide16(int n, int m, int k) { for (int a = 0; a < n; a++) for (int c = 0; c < k; c++) for (int b = 0; b < m; b++) iC[a][b] += sA[a][c] * sB[c][b]; }
+KERNEL void square8(int n) { for (int a = 0; a < n; a++) for (int b = 0; b < n; b++) bC[b][a] = bA[a][b]; }
+KERNEL void square16(int n) { for (int a = 0; a < n; a++) for (int b = 0; b < n; b++) sC[b][a] = (int16_t)(sA[a][b] + 1); }
+KERNEL void square_mixed(int n) { for (int a = 0; a < n; a++) for (int b = 0; b < n; b++) dC[b][a] = (double)fA[a][b] + bA[a][b]; }
 
 #define BYTES(a) fill_bytes(a, sizeof a)
 #define FLOATS(T, a) do { T *at = (T *)(a); for (size_t e = 0; e < sizeof a / sizeof(T); e++) at[e] = (T)((int)(random_next() % 513) - 256) / (T)8; } while (0)
