@@ -153,8 +153,7 @@ tw_status tw_stubs_new(const tw_offload_plan *plan, const tw_dispatch_options *o
         return status;
     }
     for (uint32_t i = 0; i < plan->rewrite->site_count; i++)
-        stubs->sites[i] = (tw_stub){stubs, plan->entry_of_site[i], &plan->rewrite->sites[i], false, false,
-                                              {{0}}, {{0}}};
+        stubs->sites[i] = (tw_stub){stubs, plan->entry_of_site[i], &plan->rewrite->sites[i], false, false, {{0}}};
     *out = stubs;
     return TW_OK;
 }
@@ -207,7 +206,7 @@ static tw_status on_stub(void *context, tw_store *store, tw_raw *values, size_t 
     if (answer.outcome == TW_OUTCOME_TRAP) return TW_TRAP;
     values[0].i32 = (int32_t)answer.exit;
     if (site->site->whole_function) return TW_OK;
-    tw_store_global_set_i64(store, &site->countdown, answer.countdown > INT64_MAX ? INT64_MAX : (int64_t)answer.countdown);
+    values[site->site->result_count - 1].i64 = answer.countdown > INT64_MAX ? INT64_MAX : (int64_t)answer.countdown;
     if (answer.retire && !site->retired) retire(site, store);
     return TW_OK;
 }
@@ -226,8 +225,7 @@ static tw_status install(tw_stub *site, uint32_t number, tw_store *store, tw_err
     tw_handle stub, installed;
     const tw_rewrite_site *rewritten = site->site;
     bool found = find_global(store, "installed", number, &installed) &&
-                 (rewritten->whole_function || (find_global(store, "countdown", number, &site->countdown) &&
-                                                find_global(store, "guard", rewritten->func, &site->guard)));
+                 (rewritten->whole_function || find_global(store, "guard", rewritten->func, &site->guard));
     if (!found) return tw_fail(error, TW_INTERNAL, "region %u lacks its globals", number);
     TW_TRY(tw_store_func_new(store, rewritten->params, rewritten->param_count, rewritten->results,
                              rewritten->result_count, on_stub, site, &stub, error));

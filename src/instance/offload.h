@@ -6,7 +6,7 @@
  *
  *   module     tw_offload_plan: which regions, what the rewrite made of them, the program for dispatch
  *   instance   tw_stubs: slot 0 of the stub table installs a region's typed stub at its first arrival; a typed stub hands
- *              its values to dispatch, sets the region's next countdown, and clears the function's guard when none of its
+ *              its values to dispatch, gives the region's next countdown, and clears the function's guard when none of its
  *              regions pays any more
  *
  * Everything of an instance's share happens on the thread that runs the guest. */
@@ -44,7 +44,7 @@ typedef struct tw_stub {
     uint32_t entry;    /* in the program */
     const tw_rewrite_site *site;
     bool has_stub, retired;
-    tw_handle countdown, guard;
+    tw_handle guard;
 } tw_stub;
 
 struct tw_stubs {

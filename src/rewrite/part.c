@@ -99,21 +99,23 @@ static tw_status type_list(tw_rewriter *r, const tw_part *part, uint8_t first, c
 static tw_status make_types(tw_rewriter *r, tw_part *part)
 {
     tw_rewrite_site *site = part->site;
-    uint8_t *params = NULL, *results = NULL;
+    uint8_t *params = NULL, *results = NULL, *inner = NULL;
+    uint32_t headers = part->region->header_count;
     TW_TRY(type_list(r, part, 0, part->passed, part->passed_count, part->extra_count, &params));
-    TW_TRY(
-        type_list(r, part, TW_I32, part->region->headers, part->region->header_count, part->private_count, &results));
+    TW_TRY(type_list(r, part, TW_I32, part->region->headers, headers, 1, &results));
+    TW_TRY(type_list(r, part, TW_I32, part->region->headers, headers, part->private_count, &inner));
+    results[headers + 1] = TW_I64; /* the countdown */
     site->params = params;
     site->param_count = part->passed_count;
     site->results = results;
-    site->result_count = part->region->header_count + 1;
+    site->result_count = headers + 2;
     part->stub_type = tw_edit_type(r->edit, params, site->param_count, results, site->result_count);
     for (uint32_t i = 0; i < part->extra_count; i++)
         params[part->passed_count + i] = part->nest.local_types[part->extras[i]];
     for (uint32_t i = 0; i < part->private_count; i++)
-        results[site->result_count + i] = params[part->passed_count + part->extra_count - part->private_count + i];
-    part->outlined_type = tw_edit_type(r->edit, params, part->passed_count + part->extra_count, results,
-                                       site->result_count + part->private_count);
+        inner[headers + 1 + i] = params[part->passed_count + part->extra_count - part->private_count + i];
+    part->outlined_type = tw_edit_type(r->edit, params, part->passed_count + part->extra_count, inner,
+                                       headers + 1 + part->private_count);
     return TW_OK;
 }
 

@@ -8,7 +8,7 @@
  *   F         global.get $guard  if  params…  return_call $twin  end   then the original body, untouched
  *   twin      F's body, where each region's loop is replaced by
  *                 ask = --countdown <= 0
- *                 again: if ask: [not installed: call_indirect slot 0 (region)]  (exit, headers) = call_indirect slot r (…)
+ *                 again: if ask: [not installed: call_indirect slot 0 (region)]  (exit, headers, countdown) = call_indirect slot r (…)
  *                        if exit = 0:  (exit, headers) = call L (…);  exit = AGAIN: ask, again
  *                 branch to where exit says
  *   L         the loop itself, call-free: (live-ins, headers, others) → (exit, headers, others), where others are locals that
@@ -16,7 +16,8 @@
  *             loops: at its header, countdown <= 0: return AGAIN; else --countdown. So countdown c makes c iterations
  *             between two questions, and the stub is asked at least every time the region is entered with c = 1.
  *
- * Countdowns start at 0: the first arrival asks. A stub that leaves a countdown below 1 is taken to mean 1.
+ * Countdowns start at 0: the first arrival asks. A stub that gives a countdown below 1 is taken to mean 1. (It is a result: for
+ * the host to set a global takes as long as a call.)
  *
  * All appended entities that the host needs are exported, with names that begin with "tw:":
  *   tw:stubs          the stub table; slot 0 is the generic stub (i32 region) -> ()
@@ -74,7 +75,7 @@ typedef struct tw_rewrite_site {
     uint32_t exit_count;    /* exits 1 … exit_count, in the order of tw_nest */
     const uint8_t *params;  /* of the stub, tw_type bytes: live-ins, then headers; or the function's parameters */
     uint32_t param_count;
-    const uint8_t *results; /* i32 exit, then headers or the function's results */
+    const uint8_t *results; /* i32 exit, then headers, then the next countdown (i64); or exit and the function's results */
     uint32_t result_count;
 } tw_rewrite_site;
 

@@ -73,6 +73,7 @@ static void emit_ask(copier *c, const tw_part *part)
     tw_emit_gets(e, part->passed, part->passed_count);
     tw_emit_i32(e, (int32_t)part->site->slot);
     tw_emit_call_indirect(e, part->stub_type, c->r->out->stub_table);
+    tw_emit_index(e, TW_OP_GLOBAL_SET, part->site->countdown);
     take_results(c, part);
     emit_least_countdown(c, part);
     tw_emit_op(e, TW_OP_END);

@@ -96,9 +96,10 @@ static inline bytes with_stubs(const tw_rewrite *rewrite, uint32_t func_count, s
 /* "Not now", and the next question soon. */
 static inline void echo_stub(FILE *out, const tw_rewrite_site *site, uint32_t number)
 {
-    fprintf(out, "i64.const %u global.set %u i32.const 0", number % 3 + 1, site->countdown);
-    for (uint32_t i = site->param_count + 1 - site->result_count; i < site->param_count; i++)
+    fprintf(out, "i32.const 0");
+    for (uint32_t i = site->param_count + 2 - site->result_count; i < site->param_count; i++)
         fprintf(out, " local.get %u", i);
+    fprintf(out, " i64.const %u", number % 3 + 1);
 }
 
 static inline uint32_t rewritten_funcs(const tw_rewrite *rewrite)
