@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "wasm/exposed.h"
+
 bool tw_refuse(tw_reason *reason, tw_refusal refusal, const char *format, ...)
 {
     va_list args;
@@ -272,17 +274,44 @@ static bool enter(cutter *c, const choice *chosen)
     return true;
 }
 
-/* What is live after the exit, local by local. Only asked of a loop with one exit, which all locals leave as they are at the
- * end of its block. */
-static bool find_live_outs(cutter *c, tw_analysis *analysis, tw_arena *arena, tw_cut *out)
+/* ---- what is live after it ---- */
+
+/* A local that leaves with a value which isn't the loop's own, but that it didn't have on arrival either: none of the loop's
+ * values is live then, and still the loop must have run for what is read after it. */
+static bool leaves_with_another(const cutter *c, uint32_t local, const tw_ir_value *at_end)
 {
-    tw_values live = tw_live_outs_of(analysis, c->loop);
+    tw_ir_value value = at_end[local];
+    if (!value) return true;
+    if (value == c->from->blocks[c->loops->items[c->loop].header].local_values[local]) return false;
+    const tw_ir_valuedata *data = &c->from->values[value];
+    return data->kind == TW_IR_CONST || !tw_loop_has_block(c->loops, c->loop, data->block);
+}
+
+/* foreign[local]: it may leave through some exit with such a value, and be read. */
+static bool find_foreign(cutter *c, const tw_wasm *module, const tw_nest *nest, tw_arena *arena, bool *foreign)
+{
     const tw_loopdata *loop = &c->loops->items[c->loop];
-    tw_ir_value *locals = TW_NEW_ARRAY(arena, tw_ir_value, c->from->local_count);
-    out->at_exit = TW_NEW_ARRAY(arena, tw_ir_value, c->to->param_count);
-    if (!locals || !out->at_exit) return out_of_memory(c->reason);
-    if (!live.count || loop->exit_count != 1 || !tw_ir_locals_at_end(c->from, loop->exits[0].from, locals)) return true;
-    out->exit_known = true;
+    tw_ir_value *at_end = TW_NEW_ARRAY(arena, tw_ir_value, nest->local_count);
+    if (!at_end) return out_of_memory(c->reason);
+    bool any = false;
+    for (uint32_t e = 0; e < loop->exit_count; e++) {
+        bool known = tw_ir_locals_at_end(c->from, loop->exits[e].from, at_end);
+        for (uint32_t x = 0; x < nest->local_count; x++)
+            if (nest->touched[x] & TW_NEST_WRITTEN && (!known || leaves_with_another(c, x, at_end))) any = foreign[x] = true;
+    }
+    return !any || tw_exposed_locals(module, nest, TW_EXPOSED_AFTER, arena, foreign, NULL) == TW_OK || out_of_memory(c->reason);
+}
+
+static bool holds(const bool *foreign, uint32_t count)
+{
+    for (uint32_t x = 0; x < count; x++)
+        if (foreign[x]) return true;
+    return false;
+}
+
+/* The loop's own values, by the locals that hold them. */
+static void find_own(const cutter *c, tw_values live, const tw_ir_value *locals, tw_cut *out)
+{
     for (uint32_t v = 0; v < live.count; v++) {
         bool found = false;
         for (uint32_t k = 0; k < c->to->param_count; k++) {
@@ -291,6 +320,25 @@ static bool find_live_outs(cutter *c, tw_analysis *analysis, tw_arena *arena, tw
             found = true;
         }
         out->exit_known &= found;
+    }
+}
+
+/* What is live after the exit, local by local. Only asked of a loop with one exit, which all locals leave as they are at the
+ * end of its block. */
+static bool find_live_outs(cutter *c, tw_values live, const bool *foreign, tw_arena *arena, tw_cut *out)
+{
+    const tw_loopdata *loop = &c->loops->items[c->loop];
+    tw_ir_value *locals = TW_NEW_ARRAY(arena, tw_ir_value, c->from->local_count);
+    out->at_exit = TW_NEW_ARRAY(arena, tw_ir_value, c->to->param_count);
+    if (!locals || !out->at_exit) return out_of_memory(c->reason);
+    if (!out->live_outs || loop->exit_count != 1 || !tw_ir_locals_at_end(c->from, loop->exits[0].from, locals)) return true;
+    out->exit_known = true;
+    find_own(c, live, locals, out);
+    for (uint32_t k = out->live_in_count; k < c->to->param_count; k++) {
+        tw_ir_value value = locals[out->locals[k]];
+        if (!foreign[out->locals[k]] || out->at_exit[k]) continue;
+        out->at_exit[k] = value ? copy_value(c, value) : 0;
+        out->exit_known &= out->at_exit[k] != 0;
     }
     return true;
 }
@@ -309,7 +357,12 @@ bool tw_cut_new(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_a
         return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop's bytecode isn't one wasm loop");
     for (uint32_t e = 0; e < nest.exit_count; e++)
         if (nest.has_type || nest.exits[e].arity) return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "the loop takes or leaves values on the operand stack");
-    *out = (tw_cut){.one_exit = nest.exit_count == 1, .live_outs = tw_live_outs_of(analysis, loop).count > 0};
+    cutter c = {.from = func, .loops = loops, .loop = loop, .reason = reason};
+    tw_values live = tw_live_outs_of(analysis, loop);
+    bool *foreign = TW_NEW_ARRAY(arena, bool, func->local_count);
+    if (!foreign) return out_of_memory(reason);
+    if (!find_foreign(&c, module, &nest, arena, foreign)) return false;
+    *out = (tw_cut){.one_exit = nest.exit_count == 1, .live_outs = live.count > 0 || holds(foreign, func->local_count)};
     choice chosen = {0};
     if (!choose_locals(&nest, analysis, loop, out->live_outs, arena, &chosen, reason)) return false;
     out->locals = chosen.locals;
@@ -317,14 +370,13 @@ bool tw_cut_new(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_a
     out->header_count = chosen.headers;
     if (chosen.live_ins + chosen.headers > MOST_VALUES)
         return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "%u values would have to be passed", chosen.live_ins + chosen.headers);
-    cutter c = {.from = func, .loops = loops, .loop = loop, .reason = reason};
     c.value = TW_NEW_ARRAY(arena, tw_ir_value, func->value_count);
     c.block = TW_NEW_ARRAY(arena, tw_ir_block, func->block_count);
     if (!c.value || !c.block) return out_of_memory(reason);
     memset(c.block, 0xFF, func->block_count * sizeof *c.block);
     if (tw_ir_func_new(func->name, 64 << 20, &c.to, NULL) != TW_OK) return out_of_memory(reason);
     c.to->index = func->index;
-    if (!make_entry(&c, &chosen) || !copy_blocks(&c) || !enter(&c, &chosen) || !find_live_outs(&c, analysis, arena, out)) {
+    if (!make_entry(&c, &chosen) || !copy_blocks(&c) || !enter(&c, &chosen) || !find_live_outs(&c, live, foreign, arena, out)) {
         tw_ir_func_free(c.to);
         return false;
     }

@@ -15,7 +15,7 @@ typedef struct tw_cut {
     uint32_t *locals;     /* by parameter of func: the local of the user's function */
     uint32_t live_in_count, header_count;
     bool one_exit;        /* in the bytecode: exit 1 is the way out */
-    bool live_outs;       /* some value of the nest is used after it */
+    bool live_outs;       /* something that the nest leaves in a local is used after it */
     /* Where the exit's locals hold such values: by parameter of func, the value in func, or 0. */
     tw_ir_value *at_exit;
     bool exit_known;      /* at_exit has all of them */

@@ -26,6 +26,7 @@ struct tw_plan {
     uint64_t *value;                     /* by expr */
     uint8_t *poison;                     /* by expr */
     uint64_t counter[TW_MODEL_MAX_LOOPS];
+    uint64_t *made_of;                   /* by expr: bit s % 64 for each symbol s in it */
     uint32_t **needs, *need_count;       /* by target (loops, then checks): the varying exprs to evaluate, in order */
 };
 
@@ -141,6 +142,18 @@ static bool collect_needs(tw_plan *plan, uint32_t target, uint32_t slot, uint8_t
     return true;
 }
 
+static void find_made_of(tw_plan *plan)
+{
+    const tw_model *model = plan->model;
+    for (uint32_t i = 0; i < model->expr_count; i++) {
+        const tw_expr_node *node = &model->exprs[i];
+        const uint32_t parts[] = {node->a, node->b, node->c};
+        plan->made_of[i] = node->kind == TW_EXPR_SYMBOL ? UINT64_C(1) << node->index % 64 : 0;
+        for (size_t p = 0; p < 3; p++)
+            if (parts[p] != TW_NONE && parts[p] < i) plan->made_of[i] |= plan->made_of[parts[p]];
+    }
+}
+
 tw_status tw_plan_new(const tw_model *model, tw_plan **out, tw_error *error)
 {
     tw_plan *plan = calloc(1, sizeof *plan);
@@ -156,11 +169,13 @@ tw_status tw_plan_new(const tw_model *model, tw_plan **out, tw_error *error)
     numbers->affines = TW_NEW_ARRAY(arena, tw_numbers_affine, model->affine_count);
     plan->value = TW_NEW_ARRAY(arena, uint64_t, model->expr_count);
     plan->poison = TW_NEW_ARRAY(arena, uint8_t, model->expr_count);
+    plan->made_of = TW_NEW_ARRAY(arena, uint64_t, model->expr_count);
     plan->needs = TW_NEW_ARRAY(arena, uint32_t *, targets);
     plan->need_count = TW_NEW_ARRAY(arena, uint32_t, targets);
     uint8_t *seen = TW_NEW_ARRAY(arena, uint8_t, model->expr_count);
     bool ok = numbers->symbols && numbers->loops && numbers->accesses && numbers->affines &&
-              plan->value && plan->poison && plan->needs && plan->need_count && seen;
+              plan->value && plan->poison && plan->made_of && plan->needs && plan->need_count && seen;
+    if (ok) find_made_of(plan);
     for (uint32_t l = 0; ok && l < model->loop_count; l++)
         ok = collect_needs(plan, model->loops[l].trips, l, seen);
     for (uint32_t c = 0; ok && c < model->check_count; c++)
@@ -451,6 +466,14 @@ static bool evaluate_access(tw_plan *plan, uint32_t index)
     return true;
 }
 
+static bool share_symbols(const tw_plan *plan, uint32_t x, uint32_t y)
+{
+    const tw_model *model = plan->model;
+    uint64_t first = plan->made_of[model->affines[model->accesses[x].address].base];
+    uint64_t second = plan->made_of[model->affines[model->accesses[y].address].base];
+    return first == second || (first & second) != 0;
+}
+
 /* A kernel reaches an access from another one that lies a small constant away. In a memory that ends at 2^32 the way from its
  * last bytes to its first ones may lead round: there the constant isn't the distance. */
 static bool evaluate_neighbours(tw_plan *plan)
@@ -461,7 +484,7 @@ static bool evaluate_neighbours(tw_plan *plan)
     const tw_numbers_access *numbers = plan->numbers.accesses;
     for (uint32_t x = 1; x < model->access_count; x++)
         for (uint32_t y = 0; y < x; y++) {
-            if (model->accesses[x].loop != model->accesses[y].loop || numbers[x].low == numbers[x].high) continue;
+            if (model->accesses[x].loop != model->accesses[y].loop || numbers[x].low == numbers[x].high || !share_symbols(plan, x, y)) continue;
             int64_t apart = numbers[x].base - numbers[y].base;
             if (apart >= round || apart <= -round)
                 return refuse(plan, TW_REFUSAL_WRAP, "access x%u at 0x%" PRIx64 ": it lies at the other end of the memory than x%u",

@@ -2,8 +2,8 @@
 /* Whether a region can be rewritten, and the signatures of its stub and of L. */
 #include <string.h>
 
-#include "rewrite/exposed.h"
 #include "rewrite/parts.h"
+#include "wasm/exposed.h"
 
 enum { MAX_PARAMETERS = 900 }; /* of L; the engine takes 1000, and as many results */
 
@@ -76,7 +76,8 @@ static tw_status collect_extras(tw_rewriter *r, tw_part *part)
         if (part->nest.touched[i] == TW_NEST_READ) part->extras[part->extra_count++] = i;
         written[i] = part->nest.touched[i] & TW_NEST_WRITTEN;
     }
-    TW_TRY(tw_exposed_locals(r->module, &part->nest, &r->arena, written, r->error));
+    TW_TRY(
+        tw_exposed_locals(r->module, &part->nest, TW_EXPOSED_ANYWHERE, &r->arena, written, r->error));
     for (uint32_t i = 0; i < count; i++) {
         part->private_count += written[i];
         if (written[i]) part->extras[part->extra_count++] = i;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forward through the structure goes the set of candidates that have surely been written since the region was entered or
- * left; where neither can have happened the set is full. It empties at the region's header and at its exits. A candidate
+ * left; where neither can have happened the set is full. It empties at the region's exits, and at its header if that counts. A candidate
  * read while it isn't in the set is exposed. Back edges only shrink the sets at loop headers, so walks are repeated until
  * none does; there are few, and if not, the candidates stay. 64 candidates a time. */
-#include "rewrite/exposed.h"
+#include "wasm/exposed.h"
 
 #include <string.h>
 
@@ -31,6 +31,7 @@ typedef struct walk {
     uint32_t header_count, header_capacity, next_loop;
     uint32_t base;       /* labels open where the region begins */
     bool inside, changed;
+    tw_exposure where;
 } walk;
 
 static void meet(walk *w, uint32_t label, uint64_t state)
@@ -62,7 +63,7 @@ static tw_status enter_loop(walk *w)
     }
     w->written &= w->at_header[w->next_loop];
     if (w->instr.offset != w->nest->loop_offset) return TW_OK;
-    w->written = 0;
+    if (w->where == TW_EXPOSED_ANYWHERE) w->written = 0;
     w->inside = true;
     w->base = w->scope_count;
     return TW_OK;
@@ -154,10 +155,10 @@ static tw_status find_exposed(walk *w)
     return TW_OK;
 }
 
-tw_status tw_exposed_locals(const tw_wasm *module, const tw_nest *nest, tw_arena *arena, bool *candidate,
-                            tw_error *error)
+tw_status tw_exposed_locals(const tw_wasm *module, const tw_nest *nest, tw_exposure where, tw_arena *arena,
+                            bool *candidate, tw_error *error)
 {
-    walk w = {.module = module, .nest = nest, .arena = arena, .error = error};
+    walk w = {.module = module, .nest = nest, .arena = arena, .error = error, .where = where};
     w.bit_of = tw_arena_alloc(arena, nest->local_count);
     TW_TRY_ALLOC(w.bit_of, error);
     for (uint32_t next = 0; next < nest->local_count;) {
