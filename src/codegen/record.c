@@ -6,8 +6,10 @@
  * element of the next record; so where that is so the vector loop leaves one more trip to scalars.
  *
  * Stores write whole records, gaps with what they held before. That is right only if nobody else writes a gap meanwhile:
- * all stores of the region must be those of the record, unguarded, side by side in one body. They are done with the last
- * one; until then nothing else may touch their group but reads of the same records, at other places than those stored. */
+ * all stores of the region must be those of the record, unguarded, side by side in one body; and where there are gaps only
+ * the lane loop may be shared out among threads (of two channels that lie interleaved, each is the other's gap). They are done
+ * with the last one; until then nothing else may touch their group but reads of the same records, at other places than those
+ * stored. */
 
 #include "codegen/inside.h"
 
@@ -145,6 +147,14 @@ static bool may_meet(const tw_emitter *e, const record_stores *s, uint32_t acces
     return false;
 }
 
+/* Another loop's trips, which may own the gaps, run on other threads meanwhile. */
+static bool others_run(const tw_emitter *e)
+{
+    for (uint32_t i = 0; i < e->tree->node_count; i++)
+        if (e->tree->nodes[i].threads && e->tree->nodes[i].loop != e->lane_loop) return true;
+    return false;
+}
+
 /* They are children of the innermost loop, and what lies between the first and the last of them doesn't mind. */
 static bool side_by_side(const tw_emitter *e, const tw_place *p, record_stores *out)
 {
@@ -240,7 +250,8 @@ static bool plan_stores(tw_emitter *e, tw_place *p, record_stores *s)
     *p = tw_gen_place(e, first->access);
     if (!p->record) return false;
     p->record_delta = low;
-    return only_stores(e, p, s) && side_by_side(e, p, s);
+    if (!only_stores(e, p, s) || !side_by_side(e, p, s)) return false;
+    return s->count == p->record || !others_run(e);
 }
 
 bool tw_gen_record_store(tw_emitter *e, const tw_node *node)
