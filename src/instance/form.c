@@ -33,7 +33,7 @@ static tw_status survey(tw_module *module, tw_error *error)
 {
     const tw_detector *detector = &module->engine->options.detector;
     tw_detector_options options = {true, detector->v128_ratio_threshold, detector->min_trip_count};
-    return module->survey ? TW_OK : tw_survey_new(&module->wasm, &options, &module->survey, error);
+    return module->survey ? TW_OK : tw_survey_new(&module->wasm, &options, tw_runtime_engine_threads(module->engine), &module->survey, error);
 }
 
 static tw_status make_with_stubs(tw_module *module, tw_form *made, tw_error *error)
