@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "os/clock.h"
+#include "region/worth.h"
 
 /* ---- a module's share: which regions ---- */
 
@@ -20,15 +21,22 @@ static int heavier(const void *a, const void *b)
 }
 
 /* Leaves TW_NONE in site_of_region for those that don't go along, 0 for the others. */
-static tw_status choose(const tw_survey *survey, uint32_t most, tw_offload_plan *plan, tw_error *error)
+static tw_status choose(const tw_wasm *wasm, const tw_survey *survey, uint32_t most, tw_offload_plan *plan, tw_error *error)
 {
     candidate *all = calloc(survey->region_count + 1u, sizeof *all);
     TW_TRY_ALLOC(all, error);
-    for (uint32_t i = 0; i < survey->region_count; i++)
-        all[i] = (candidate){i, survey->regions[i].whole_function ? UINT32_MAX : survey->regions[i].model->loop_count};
-    qsort(all, survey->region_count, sizeof *all, heavier);
-    for (uint32_t i = 0; i < survey->region_count; i++) plan->site_of_region[all[i].region] = i < most ? 0 : TW_NONE;
-    plan->left_out = survey->region_count > most ? survey->region_count - most : 0;
+    uint32_t count = 0;
+    if (most != TW_OFFLOAD_ALL_REGIONS) tw_survey_doubts(wasm, survey, plan->why_left);
+    for (uint32_t i = 0; i < survey->region_count; i++) {
+        plan->site_of_region[i] = TW_NONE;
+        if (plan->why_left[i]) continue;
+        all[count++] = (candidate){i, survey->regions[i].whole_function ? UINT32_MAX : survey->regions[i].model->loop_count};
+    }
+    qsort(all, count, sizeof *all, heavier);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i < most) plan->site_of_region[all[i].region] = 0;
+        else plan->why_left[all[i].region] = "the module has too many regions, and most are larger";
+    }
     free(all);
     return TW_OK;
 }
@@ -109,8 +117,9 @@ static tw_status fill(const tw_wasm *wasm, const tw_survey *survey, uint32_t mos
     plan->site_of_region = calloc(count, sizeof *plan->site_of_region);
     plan->entry_of_site = calloc(count, sizeof *plan->entry_of_site);
     plan->region_of_site = calloc(count, sizeof *plan->region_of_site);
-    TW_TRY_ALLOC(plan->site_of_region && plan->entry_of_site && plan->region_of_site, error);
-    TW_TRY(choose(survey, most, plan, error));
+    plan->why_left = calloc(count, sizeof *plan->why_left);
+    TW_TRY_ALLOC(plan->site_of_region && plan->entry_of_site && plan->region_of_site && plan->why_left, error);
+    TW_TRY(choose(wasm, survey, most, plan, error));
     TW_TRY(rewrite(wasm, survey, plan, error));
     return make_program(survey, plan, error);
 }
@@ -133,6 +142,7 @@ void tw_offload_plan_free(tw_offload_plan *plan)
     if (!plan) return;
     tw_program_free(plan->program);
     tw_rewrite_free(plan->rewrite);
+    free(plan->why_left);
     free(plan->site_of_region);
     free(plan->entry_of_site);
     free(plan->region_of_site);

@@ -27,11 +27,14 @@ typedef struct tw_offload_plan {
     uint32_t *site_of_region;  /* by region of the survey; TW_NONE for one left out */
     uint32_t *entry_of_site;   /* index in the program, or TW_NONE for a site that the rewrite refused */
     uint32_t *region_of_site;
-    uint32_t entry_count, left_out;
+    const char **why_left;     /* by region of the survey: why it was left alone, or NULL */
+    uint32_t entry_count;
 } tw_offload_plan;
 
-/* survey outlives the plan. At most `most` regions: each makes two functions more to compile, whether it is ever reached or
- * not; nests of many loops go first. *out is NULL (and TW_OK) when there is no region to offload. */
+#define TW_OFFLOAD_ALL_REGIONS UINT32_MAX
+
+/* survey outlives the plan. At most `most` regions and none that promises nothing: each makes two functions more to compile,
+ * whether it is ever reached or not; nests of many loops go first. TW_OFFLOAD_ALL_REGIONS: all, whatever they promise. *out is NULL (and TW_OK) when there is no region to offload. */
 tw_status tw_offload_plan_new(const tw_wasm *wasm, const tw_survey *survey, uint32_t most, tw_offload_plan **out,
                               tw_error *error);
 void tw_offload_plan_free(tw_offload_plan *plan);
