@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* The walk below relies on the cut being reducible and on each loop having one latch and one exit, at its latch
- * (bottom-tested) or at its header (top-tested, with a header that has no effect). The acyclic body between is then blocks
+ * (bottom-tested) or at its header (top-tested, with a header that has no effect). The outermost loop may be left anywhere: a
+ * kernel runs whole iterations of it, and the arrival that leaves is the guest's. The acyclic body between is then blocks
  * with path conditions: a block whose immediate dominator it post-dominates runs whenever that runs; a block with one
  * predecessor adds that branch; anything else is an `or` of its edges. Merge parameters are selects, unless they
  * only carry a loop's result around the branch that guards it. */
@@ -672,11 +673,18 @@ static bool or_guard(tw_builder *b, tw_ir_block block, tw_loop loop, const tw_gu
     return true;
 }
 
+/* The branch at `from` leaves the loop: what comes after it in the loop is in every whole iteration. */
+static bool stays_from(const tw_builder *b, tw_loop loop, tw_ir_block from)
+{
+    const tw_loopdata *data = &b->loops->items[loop];
+    return data->exit_count == 1 && data->exits[0].from == from && from != data->latches[0].from;
+}
+
 static bool make_guard(tw_builder *b, tw_ir_block block, tw_loop loop, const tw_guard **out)
 {
     tw_ir_block from = b->cfg->idom[block];
     if (from == TW_IR_NO_BLOCK) return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "an unreachable block");
-    bool always = post_dominates(b, block, from);
+    bool always = post_dominates(b, block, from) || stays_from(b, loop, from);
     if (loop_at(b, from) != loop) {
         tw_loop child = child_holding(b, loop, from);
         if (!always || child == TW_NO_LOOP) return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "an inner loop is left in two directions");
@@ -800,6 +808,31 @@ static bool open_scope(tw_builder *b, tw_loop natural, const tw_guard *guard, ui
     return !b->use_ifs || guard->expr == TW_NONE || open_if(b, *out, guard, natural, out);
 }
 
+bool tw_build_is_always(const tw_builder *b, uint32_t loop)
+{
+    uint64_t trips;
+    return b->model->loops[loop].is_if && tw_expr_is_const(b->model, b->model->loops[loop].trips, &trips) && trips == 1;
+}
+
+/* A block behind a rotated loop gets an if-loop that is always entered, so that it looks like any remainder. */
+static bool open_tail(tw_builder *b, tw_ir_block block, uint32_t *scope)
+{
+    if (!b->tails || !b->tails[block] || !b->use_ifs) return true;
+    const tw_model_loop *into = &b->model->loops[*scope];
+    if (into->item_count) {
+        const tw_item *last = &into->items[into->item_count - 1];
+        if (last->kind == TW_ITEM_LOOP && tw_build_is_always(b, last->index)) return *scope = last->index, true;
+    }
+    uint32_t trips = tw_expr_const(b->model, 64, 1), index;
+    if (trips == TW_NONE) return fail_memory(b);
+    if (!tw_build_new_loop(b, *scope, &index)) return false;
+    b->model->loops[index].is_if = true;
+    b->model->loops[index].trips = trips;
+    b->if_value[index] = TW_NONE;
+    if (!tw_build_add_item(b, *scope, (tw_item){.kind = TW_ITEM_LOOP, .index = index, .value = TW_NONE, .guard = TW_NONE})) return false;
+    return *scope = index, true;
+}
+
 static bool add_access(tw_builder *b, const tw_ir_inst *inst, tw_loop scope, uint32_t loop, uint32_t *out)
 {
     tw_model *model = b->model;
@@ -835,21 +868,14 @@ static bool add_store(tw_builder *b, const tw_ir_inst *inst, tw_loop scope, uint
            tw_build_add_item(b, loop, (tw_item){.kind = TW_ITEM_STORE, .index = access, .value = value, .guard = guard});
 }
 
-static bool refuse_inst(const tw_ir_inst *inst, tw_reason *reason)
+static bool refuse_inst(tw_builder *b, const tw_ir_inst *inst)
 {
     static const struct { uint16_t op; uint16_t refusal; } special[] = {
         {TW_OP_CALL, TW_REFUSAL_CALL}, {TW_OP_CALL_INDIRECT, TW_REFUSAL_CALL}, {TW_OP_MEMORY_GROW, TW_REFUSAL_MEMORY_GROW}};
     tw_refusal refusal = TW_REFUSAL_UNMODELLED_OP;
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         if (special[i].op == inst->op) refusal = (tw_refusal)special[i].refusal;
-    return tw_refuse(reason, refusal, "%s at 0x%" PRIx64, tw_op_describe(inst->op)->name, inst->offset);
-}
-
-/* Of an instruction that isn't a load, a store or a computation nothing can be made, wherever it stands. */
-static bool has_place(const tw_ir_inst *inst)
-{
-    uint8_t kind = tw_op_describe(inst->op)->kind;
-    return kind == TW_KIND_PURE || kind == TW_KIND_TRAPPING || kind == TW_KIND_LOAD || kind == TW_KIND_STORE || inst->op == TW_OP_SELECT;
+    return tw_refuse(b->reason, refusal, "%s at 0x%" PRIx64, tw_op_describe(inst->op)->name, inst->offset);
 }
 
 static bool walk_block(tw_builder *b, tw_ir_block block, tw_loop loop)
@@ -863,10 +889,10 @@ static bool walk_block(tw_builder *b, tw_ir_block block, tw_loop loop)
             if (may_trap(b, inst)) return tw_refuse(b->reason, TW_REFUSAL_TRAP, "%s at 0x%" PRIx64, tw_op_describe(inst->op)->name, inst->offset);
             continue;
         }
-        if (kind != TW_KIND_LOAD && kind != TW_KIND_STORE) return refuse_inst(inst, b->reason);
+        if (kind != TW_KIND_LOAD && kind != TW_KIND_STORE) return refuse_inst(b, inst);
         const tw_guard *guard;
         uint32_t scope, condition;
-        if (!guard_of(b, block, loop, &guard) || !open_scope(b, loop, guard, &scope) ||
+        if (!guard_of(b, block, loop, &guard) || !open_scope(b, loop, guard, &scope) || !open_tail(b, block, &scope) ||
             !guard_value(b, guard, loop, b->use_ifs, &condition))
             return false;
         if (kind == TW_KIND_LOAD ? !add_read(b, inst, loop, scope, condition) : !add_store(b, inst, loop, scope, condition)) return false;
@@ -889,46 +915,24 @@ static tw_op compare_op(tw_compare compare, uint8_t bits)
 }
 
 /* A header that does nothing but decide. */
-static bool is_pure_header(const tw_ir_func *func, tw_ir_block header)
+static bool is_pure_header(const tw_builder *b, tw_loop loop)
 {
-    const tw_ir_blockdata *block = &func->blocks[header];
-    for (uint32_t i = 0; i < block->inst_count; i++)
-        if (tw_op_describe(func->insts[block->insts[i]].op)->kind != TW_KIND_PURE) return false;
-    return true;
-}
-
-static bool shape_of(const tw_ir_func *func, const tw_loops *loops, tw_loop loop, tw_reason *reason, bool *top_tested)
-{
-    const tw_loopdata *data = &loops->items[loop];
-    uint64_t place = func->blocks[data->header].offset;
-    *top_tested = false;
-    if (data->latch_count != 1) return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop at 0x%" PRIx64 " continues from %u places", place, data->latch_count);
-    if (data->exit_count != 1) return tw_refuse(reason, TW_REFUSAL_EXIT, "the loop at 0x%" PRIx64 " has %u exits", place, data->exit_count);
-    if (data->exits[0].from == data->latches[0].from) return true;
-    if (data->exits[0].from == data->header && is_pure_header(func, data->header)) return *top_tested = true;
-    return tw_refuse(reason, TW_REFUSAL_EXIT, "the loop at 0x%" PRIx64 " is left in its middle", place);
-}
-
-bool tw_build_promises(const tw_ir_func *func, const tw_loops *loops, tw_loop loop, tw_reason *reason)
-{
-    const tw_loopdata *data = &loops->items[loop];
-    bool top_tested;
-    if (!shape_of(func, loops, loop, reason, &top_tested)) return false;
-    for (uint32_t b = 0; b < data->block_count; b++) {
-        const tw_ir_blockdata *block = &func->blocks[data->blocks[b]];
-        for (uint32_t i = 0; i < block->inst_count; i++)
-            if (!has_place(&func->insts[block->insts[i]])) return refuse_inst(&func->insts[block->insts[i]], reason);
-    }
-    for (uint32_t c = 0; c < data->child_count; c++)
-        if (!tw_build_promises(func, loops, data->children[c], reason)) return false;
+    const tw_ir_blockdata *header = &b->func->blocks[b->loops->items[loop].header];
+    for (uint32_t i = 0; i < header->inst_count; i++)
+        if (tw_op_describe(b->func->insts[header->insts[i]].op)->kind != TW_KIND_PURE) return false;
     return true;
 }
 
 static bool check_shape(tw_builder *b, tw_loop loop)
 {
-    bool top_tested, good = shape_of(b->func, b->loops, loop, b->reason, &top_tested);
-    b->top_tested[loop] = top_tested;
-    return good;
+    const tw_loopdata *data = &b->loops->items[loop];
+    uint64_t place = b->func->blocks[data->header].offset;
+    if (data->latch_count != 1) return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "the loop at 0x%" PRIx64 " continues from %u places", place, data->latch_count);
+    if (data->exit_count != 1) return tw_refuse(b->reason, TW_REFUSAL_EXIT, "the loop at 0x%" PRIx64 " has %u exits", place, data->exit_count);
+    if (data->exits[0].from == data->latches[0].from) return true;
+    if (data->exits[0].from == data->header && is_pure_header(b, loop)) return b->top_tested[loop] = 1, true;
+    if (loop == 0 && loop_at(b, data->exits[0].from) == 0) return b->top_tested[loop] = 1, true;
+    return tw_refuse(b->reason, TW_REFUSAL_EXIT, "the loop at 0x%" PRIx64 " is left in its middle", place);
 }
 
 static bool count_loop(tw_builder *b, tw_loop loop, uint32_t *trips)
@@ -1078,6 +1082,7 @@ static bool add_live_out(tw_builder *b, uint32_t header, tw_ir_value value, bool
     tw_model *model = b->model;
     uint32_t affine = TW_NONE;
     if (b->top_tested[0] && model->headers[header].kind == TW_HEADER_AFFINE && header_param(b, model->headers[header].symbol) == value) return true;
+    if (b->top_tested[0] && role_of(b, value) != ROLE_HEADER && loop_at(b, data_of(b, value)->block) == 0) return true; /* the guest makes it anew */
     if (!b->top_tested[0] && is_int(data_of(b, value)->type)) affine = affine_value(b, value, 0);
     if (affine == TW_NONE) return *known = false, true;
     if (!TW_ARENA_GROW(&model->arena, model->live_outs, model->live_out_count, model->live_out_capacity)) return fail_memory(b);

@@ -2,8 +2,9 @@
 #ifndef TW_REGION_BUILDER_H
 #define TW_REGION_BUILDER_H
 
-/* From a cut to a model, in three steps that share one builder:
+/* From a cut to a model, in steps of which the last three share one builder:
  *
+ *   rotate.c   (on the cut) loops left in their middle become loops left at their end
  *   build.c    walks the loops' blocks in order: items, guards, values; addresses and trip counts stay polynomials
  *   reroll.c   unrolled bodies and main + remainder loops become one statement on a finer domain
  *   finish.c   if-loops whose condition varies become predicates again; polynomials become affines; what nothing uses any more is
@@ -42,20 +43,18 @@ typedef struct tw_builder {
     uint8_t *loads;         /* IR value → made of loads? */
     uint32_t *loop_of;      /* cut's loop → model's */
     uint32_t *arrivals;     /* cut's loop → expr: header arrivals in one entry, 0 when it isn't entered */
-    uint8_t *top_tested;    /* cut's loop: left at its header */
+    uint8_t *top_tested;    /* cut's loop: left at its header; loop 0: or in its middle */
     tw_loop natural[TW_MODEL_MAX_LOOPS]; /* model's loop → cut's; TW_NO_LOOP for an if or a merged loop's leftover */
     uint32_t if_value[TW_MODEL_MAX_LOOPS]; /* model's if-loop → its condition as a 0/1 value */
     const tw_poly **affine; /* model's affine → polynomial */
     uint32_t *affine_loop;  /* and the model's loop it is seen from */
     const tw_guard **guard; /* block → guard */
     uint8_t *guard_known;
+    uint8_t *tails;         /* block → behind a rotated loop (rotate.h); NULL: none */
     bool use_ifs;           /* plan-decided branches become if-loops; else predicates */
     uint32_t depth;         /* recursion guard */
 } tw_builder;
 
-/* Whether a look at the function's own loops, before any is cut out, leaves hope for this one: its shape, that of the loops
- * inside, and that it holds nothing but computation and memory. Cheap. */
-bool tw_build_promises(const tw_ir_func *func, const tw_loops *loops, tw_loop loop, tw_reason *reason);
 /* Fills b->model (empty, with name, func, place set) from b->cut, b->analysis. False with *b->reason. */
 bool tw_build_draft(tw_builder *b);
 /* Never fails: what doesn't match stays as it is. */
@@ -68,6 +67,8 @@ const tw_poly *tw_build_resolve(tw_builder *b, const tw_poly *poly);
 /* TW_NONE when the plan can't compute it. */
 uint32_t tw_build_expr(tw_builder *b, const tw_poly *poly);
 bool tw_build_new_loop(tw_builder *b, uint32_t parent, uint32_t *out);
+/* An if-loop that is entered for sure. */
+bool tw_build_is_always(const tw_builder *b, uint32_t loop);
 bool tw_build_add_item(tw_builder *b, uint32_t loop, tw_item item);
 /* Puts the items of the if-loop that is item `at` of `loop` in its place; counted loops among them move to `loop`, if-loops also
  * take the condition over. The if-loop is left empty. */

@@ -97,9 +97,33 @@ uint32_t tw_expr_load(tw_model *model, tw_op op, uint8_t bits, uint32_t address,
     return intern(model, node);
 }
 
+bool tw_expr_compare(tw_op op, tw_compare *out)
+{
+    static const struct { uint16_t op; uint8_t compare; } table[] = {
+        {TW_OP_I32_EQ, TW_COMPARE_EQ},     {TW_OP_I64_EQ, TW_COMPARE_EQ},
+        {TW_OP_I32_NE, TW_COMPARE_NE},     {TW_OP_I64_NE, TW_COMPARE_NE},
+        {TW_OP_I32_LT_S, TW_COMPARE_LT_S}, {TW_OP_I64_LT_S, TW_COMPARE_LT_S},
+        {TW_OP_I32_LE_S, TW_COMPARE_LE_S}, {TW_OP_I64_LE_S, TW_COMPARE_LE_S},
+        {TW_OP_I32_GT_S, TW_COMPARE_GT_S}, {TW_OP_I64_GT_S, TW_COMPARE_GT_S},
+        {TW_OP_I32_GE_S, TW_COMPARE_GE_S}, {TW_OP_I64_GE_S, TW_COMPARE_GE_S},
+        {TW_OP_I32_LT_U, TW_COMPARE_LT_U}, {TW_OP_I64_LT_U, TW_COMPARE_LT_U},
+        {TW_OP_I32_LE_U, TW_COMPARE_LE_U}, {TW_OP_I64_LE_U, TW_COMPARE_LE_U},
+        {TW_OP_I32_GT_U, TW_COMPARE_GT_U}, {TW_OP_I64_GT_U, TW_COMPARE_GT_U},
+        {TW_OP_I32_GE_U, TW_COMPARE_GE_U}, {TW_OP_I64_GE_U, TW_COMPARE_GE_U},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].op == op) return *out = (tw_compare)table[i].compare, true;
+    return false;
+}
+
 uint32_t tw_expr_trips(tw_model *model, tw_op compare, uint8_t bits, uint32_t start, uint32_t step, uint32_t bound)
 {
+    uint64_t from, by, to, trips;
+    tw_compare form;
     if (start == TW_NONE || step == TW_NONE || bound == TW_NONE) return TW_NONE;
+    if (tw_expr_is_const(model, start, &from) && tw_expr_is_const(model, step, &by) && tw_expr_is_const(model, bound, &to) &&
+        tw_expr_compare(compare, &form) && tw_trip_count(form, bits, from, by, to, &trips))
+        return tw_expr_const(model, 64, trips);
     tw_expr_node node = make(TW_EXPR_TRIPS, bits);
     node.op = (uint16_t)compare;
     node.a = start;

@@ -5,6 +5,7 @@
 /* Building a model's exprs: interned (equal nodes are one node), constants folded. All return TW_NONE when the model is
  * full or out of memory, and when an argument is TW_NONE: chains look once, at the end. */
 
+#include "analysis/trip.h"
 #include "region/model.h"
 
 uint32_t tw_expr_const(tw_model *model, uint8_t bits, uint64_t value);
@@ -15,6 +16,8 @@ uint32_t tw_expr_op(tw_model *model, tw_op op, uint8_t bits, uint32_t a, uint32_
 uint32_t tw_expr_select(tw_model *model, uint32_t condition, uint32_t yes, uint32_t no);
 /* access: the inspected access that stands for it. */
 uint32_t tw_expr_load(tw_model *model, tw_op op, uint8_t bits, uint32_t address, uint64_t offset, uint32_t access);
+/* False when op isn't an integer compare. */
+bool tw_expr_compare(tw_op op, tw_compare *out);
 uint32_t tw_expr_trips(tw_model *model, tw_op compare, uint8_t bits, uint32_t start, uint32_t step, uint32_t bound);
 
 /* a + b, a * b in `bits` bits. */

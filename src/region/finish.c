@@ -29,7 +29,7 @@ static uint32_t both(tw_model *model, uint32_t x, uint32_t y)
     return model->value_count++;
 }
 
-/* The items of if-loop `gone` with its condition as their guard. Counted loops have it in their trips already. */
+/* The items of if-loop `gone` with its condition, if it has one, as their guard. Counted loops have it in their trips already. */
 static bool predicate_items(tw_builder *b, uint32_t gone, uint32_t parent)
 {
     tw_model *model = b->model;
@@ -43,19 +43,21 @@ static bool predicate_items(tw_builder *b, uint32_t gone, uint32_t parent)
         model->accesses[item->index].loop = parent;
         uint32_t address = model->accesses[item->index].address;
         if (b->affine_loop[address] == gone) b->affine_loop[address] = parent;
-        if (item->guard == TW_NONE) return fail_memory(b);
+        if (item->guard == TW_NONE && b->if_value[gone] != TW_NONE) return fail_memory(b);
     }
     return true;
 }
 
-static bool lower_varying_ifs(tw_builder *b)
+/* Ifs that are always entered are the remainders of rotated loops that weren't merged: plain items again. */
+static bool lower_ifs(tw_builder *b)
 {
     tw_model *model = b->model;
     for (uint32_t l = 0; l < model->loop_count; l++)
         for (uint32_t i = 0; i < model->loops[l].item_count;) {
             const tw_item *item = &model->loops[l].items[i];
-            bool varies = item->kind == TW_ITEM_LOOP && model->loops[item->index].is_if && model->exprs[model->loops[item->index].trips].counters;
-            if (!varies) i++;
+            bool goes = item->kind == TW_ITEM_LOOP && model->loops[item->index].is_if &&
+                        (model->exprs[model->loops[item->index].trips].counters || tw_build_is_always(b, item->index));
+            if (!goes) i++;
             else if (!predicate_items(b, item->index, l) || !tw_build_splice(b, l, i)) return false;
         }
     return true;
@@ -329,7 +331,7 @@ bool tw_build_finish(tw_builder *b)
 {
     finisher f = {.b = b, .model = b->model};
     tw_model *m = b->model;
-    if (!lower_varying_ifs(b)) return false;
+    if (!lower_ifs(b)) return false;
     set_depths(m);
     m->affines = TW_NEW_ARRAY(b->arena, tw_affine, TW_MODEL_MAX_VALUES); /* scratch: a model keeps a few of them */
     if (!m->affines) return fail_memory(b);

@@ -9,6 +9,7 @@
 
 #include "analysis/trip.h"
 #include "ir/ir.h"
+#include "region/exprs.h"
 #include "region/refusals.h"
 
 /* Inner trip counts and checks that vary with outer counters aren't proven by algebra: they are evaluated for every value
@@ -35,25 +36,6 @@ struct tw_plan {
 static uint64_t mask(uint64_t value, unsigned bits)
 {
     return bits == 32 ? (uint32_t)value : value;
-}
-
-static bool compare_of(tw_op op, tw_compare *out)
-{
-    static const struct { uint16_t op; uint8_t compare; } table[] = {
-        {TW_OP_I32_EQ, TW_COMPARE_EQ},     {TW_OP_I64_EQ, TW_COMPARE_EQ},
-        {TW_OP_I32_NE, TW_COMPARE_NE},     {TW_OP_I64_NE, TW_COMPARE_NE},
-        {TW_OP_I32_LT_S, TW_COMPARE_LT_S}, {TW_OP_I64_LT_S, TW_COMPARE_LT_S},
-        {TW_OP_I32_LE_S, TW_COMPARE_LE_S}, {TW_OP_I64_LE_S, TW_COMPARE_LE_S},
-        {TW_OP_I32_GT_S, TW_COMPARE_GT_S}, {TW_OP_I64_GT_S, TW_COMPARE_GT_S},
-        {TW_OP_I32_GE_S, TW_COMPARE_GE_S}, {TW_OP_I64_GE_S, TW_COMPARE_GE_S},
-        {TW_OP_I32_LT_U, TW_COMPARE_LT_U}, {TW_OP_I64_LT_U, TW_COMPARE_LT_U},
-        {TW_OP_I32_LE_U, TW_COMPARE_LE_U}, {TW_OP_I64_LE_U, TW_COMPARE_LE_U},
-        {TW_OP_I32_GT_U, TW_COMPARE_GT_U}, {TW_OP_I64_GT_U, TW_COMPARE_GT_U},
-        {TW_OP_I32_GE_U, TW_COMPARE_GE_U}, {TW_OP_I64_GE_U, TW_COMPARE_GE_U},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (table[i].op == op) return *out = (tw_compare)table[i].compare, true;
-    return false;
 }
 
 /* A live-in in memory. Little-endian, as wasm is. */
@@ -97,7 +79,7 @@ static bool count_trips(tw_plan *plan, const tw_expr_node *node, uint64_t *out)
 {
     tw_compare compare;
     if (plan->poison[node->a] || plan->poison[node->b] || plan->poison[node->c]) return false;
-    return compare_of((tw_op)node->op, &compare) &&
+    return tw_expr_compare((tw_op)node->op, &compare) &&
            tw_trip_count(compare, node->bits, plan->value[node->a], plan->value[node->b],
                          plan->value[node->c], out);
 }

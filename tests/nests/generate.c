@@ -242,6 +242,23 @@ static void draw_unroll(nest *g, loop *l, counts *c)
     }
 }
 
+/* What a compiler makes of a constant count that the copies don't divide: the test stands between two of them. */
+static void draw_middle_of_copies(nest *g, loop *l, counts *c)
+{
+    int before = 1 + (int)below(g, (uint32_t)l->unroll - 1);
+    if (l->bound_outer != NONE) return;
+    l->place = TEST_MIDDLE;
+    l->before = before;
+    for (int r = 0; r < RUNS; r++) c->bound[r] = c->failing[r] - c->failing[r] % l->unroll + before;
+}
+
+static void draw_middle(nest *g, loop *l)
+{
+    l->loops_before = chance(g, 50);
+    l->place = TEST_MIDDLE;
+    l->test_old = false;
+}
+
 static void draw_numbers(nest *g, loop *l)
 {
     l->compare = draw_compare(g);
@@ -259,10 +276,12 @@ static void draw_numbers(nest *g, loop *l)
     draw_start(g, l, step, &c);
     for (int r = 0; r < RUNS; r++) c.bound[r] = bound_for(g, l->compare, c.start[r], step, c.failing[r]);
     bool triangle = maybe(g, FEATURE_TRIANGULAR, 30), unroll = maybe(g, FEATURE_UNROLL, g->class.unrolled ? 85 : 25),
-         wrap = maybe(g, FEATURE_WRAP, 3);
+         wrap = maybe(g, FEATURE_WRAP, 3), middle = maybe(g, FEATURE_MIDDLE, 15), middle_of_copies = maybe(g, FEATURE_MIDDLE, 35);
     if (triangle && l->parent != NONE) draw_triangle(g, l, &c);
     if (unroll) draw_unroll(g, l, &c);
-    else if (wrap && l->bound_outer == NONE && l->start_outer == NONE) draw_wrap(g, l, &c);
+    if (unroll && middle_of_copies) draw_middle_of_copies(g, l, &c);
+    else if (!unroll && middle) draw_middle(g, l);
+    else if (!unroll && wrap && l->bound_outer == NONE && l->start_outer == NONE) draw_wrap(g, l, &c);
     type = l->wide ? T_I64 : T_I32;
     l->start = number_of(g, type, c.start);
     l->bound = number_of(g, type, c.bound);
@@ -328,17 +347,20 @@ static bool execute_loop(execution *e, int index)
     int64_t step = l->step.value[e->run];
     int64_t bound = l->bound.value[e->run] + (l->bound_outer == NONE ? 0 : e->counter[l->bound_outer]);
     int64_t at = wrapped(l, l->start.value[e->run] + (l->start_outer == NONE ? 0 : e->counter[l->start_outer])), old;
-    if (l->place != TEST_BOTTOM && !compare_holds(l->compare, l->wide, at, bound)) return true;
+    bool middle = l->place == TEST_MIDDLE && l->unroll == 1;
+    if (l->place != TEST_BOTTOM && !middle && !compare_holds(l->compare, l->wide, at, bound)) return true;
     do {
         if (l->trips[e->run]++ == 0) l->least[e->run] = l->most[e->run] = at;
         if (at < l->least[e->run]) l->least[e->run] = at;
         if (at > l->most[e->run]) l->most[e->run] = at;
         if (++e->work > WORK_LIMIT) return false;
         e->counter[index] = at;
-        if (!execute_body(e, &l->body)) return false;
+        bool last = middle && !compare_holds(l->compare, l->wide, at, bound);
+        if ((!last || l->loops_before) && !execute_body(e, &l->body)) return false;
+        if (last) return true;
         old = at;
         at = wrapped(l, at + step);
-    } while (compare_holds(l->compare, l->wide, l->test_old ? old : at, bound));
+    } while (middle || compare_holds(l->compare, l->wide, l->test_old ? old : at, bound));
     return true;
 }
 
@@ -811,7 +833,7 @@ static void draw_statements(nest *g)
         if (innermost && chance(g, 25)) draw_store(g, l, false);
         if (!innermost && between) draw_store(g, l, first);
         if (maybe(g, FEATURE_UNREACHABLE, 3)) draw_unreachable(g, l);
-        if (broken && g->loops[l].unroll == 1 && g->access_count < MAX_ACCESSES)
+        if (broken && g->loops[l].unroll == 1 && g->loops[l].place != TEST_MIDDLE && g->access_count < MAX_ACCESSES)
             g->loops[l].break_load = add_access(g, 0, l, (memory_op){0x2D, 1}, false);
     }
 }

@@ -65,7 +65,8 @@ enum {
     X(SYMBOLIC, "symbolic", "sizes and strides that aren't constants")                                                 \
     X(RESULT, "result", "counters and sums that are used after the loops")                                             \
     X(BREAK, "break", "a second way out of a loop")                                                                    \
-    X(TWIST, "twist", "unrolled copies that aren't alike")
+    X(TWIST, "twist", "unrolled copies that aren't alike")                                                               \
+    X(MIDDLE, "middle", "loops that are left in their middle")
 
 typedef enum feature {
 #define FEATURE_ENUM(name, text, meaning) FEATURE_##name,
@@ -93,7 +94,7 @@ typedef struct number {
 } number;
 
 typedef enum compare { NE, LT_S, LT_U, LE_S, LE_U, GT_S, GT_U, GE_S, GE_U, EQ, COMPARES } compare;
-typedef enum test_place { TEST_TOP, TEST_GUARDED, TEST_BOTTOM } test_place;
+typedef enum test_place { TEST_TOP, TEST_GUARDED, TEST_BOTTOM, TEST_MIDDLE } test_place;
 
 typedef enum item_kind { ITEM_LOOP, ITEM_STATEMENT } item_kind;
 typedef struct item {
@@ -115,6 +116,8 @@ typedef struct loop {
     test_place place;
     bool test_old;  /* the counter before the increment is tested */
     int unroll;     /* 1, or the copies of the body */
+    int before;     /* TEST_MIDDLE of an unrolled loop: so many copies stand before the test; trips leave that remainder */
+    bool loops_before; /* TEST_MIDDLE of another: the loops in its body stand before the test */
     int break_load; /* access: the loop is left when it reads 0; NONE */
     body body;
     int64_t least[RUNS], most[RUNS]; /* of the counter in the body */

@@ -4,8 +4,8 @@
 #include "nest.h"
 #include "ops.h"
 
-/* Nest → instructions. A loop is written with its test at the top, at the bottom under a guard, or at the bottom alone; or
- * unrolled, with a remainder loop that counts down, as clang does it. A pointer access has a local of its own, set before
+/* Nest → instructions. A loop is written with its test at the top, at the bottom under a guard, at the bottom alone, or in its
+ * middle; or unrolled, as clang does it: with a remainder loop that counts down, or with the test between two copies. A pointer access has a local of its own, set before
  * its innermost loop and advanced with the counter. */
 
 typedef struct writer {
@@ -334,6 +334,56 @@ static void write_top_tested(writer *w, int index, const loop *l)
     emit_end(w->out);
 }
 
+/* How many items of the body stand before the test: about half, the loops among them on one side. */
+static int items_before(const loop *l)
+{
+    int first = l->body.count, end = 0;
+    for (int i = 0; i < l->body.count; i++) {
+        if (l->body.items[i].kind != ITEM_LOOP) continue;
+        if (first > i) first = i;
+        end = i + 1;
+    }
+    if (!end) return (l->body.count + 1) / 2;
+    return l->loops_before ? end : first;
+}
+
+static void write_middle_tested(writer *w, int index, const loop *l)
+{
+    body before = l->body, after = {0};
+    before.count = items_before(l);
+    for (int i = before.count; i < l->body.count; i++) after.items[after.count++] = l->body.items[i];
+    emit_block(w->out);
+    emit_loop(w->out);
+    write_body(w, &before, NULL, 0);
+    write_test(w, l, w->counter[index], true);
+    emit_br_if(w->out, 1);
+    write_body(w, &after, NULL, 0);
+    write_advance(w, index, 1);
+    emit_br(w->out, 0);
+    emit_end(w->out);
+    emit_end(w->out);
+}
+
+/* for (i = 0; i < n; i++), n being a multiple of U and `before` more. */
+static void write_middle_of_copies(writer *w, int index, const loop *l)
+{
+    emit_block(w->out);
+    emit_loop(w->out);
+    for (w->copy[index] = 0; w->copy[index] < l->before; w->copy[index]++) write_body(w, &l->body, NULL, 0);
+    emit_get(w->out, w->counter[index]);
+    write_bound(w, l);
+    write_i32(w, l->before);
+    emit_op(w->out, 0x6B);
+    emit_op(w->out, 0x46);
+    emit_br_if(w->out, 1);
+    for (; w->copy[index] < l->unroll; w->copy[index]++) write_body(w, &l->body, NULL, 0);
+    w->copy[index] = 0;
+    write_advance(w, index, l->unroll);
+    emit_br(w->out, 0);
+    emit_end(w->out);
+    emit_end(w->out);
+}
+
 static void write_bottom_tested(writer *w, int index, const loop *l)
 {
     emit_block(w->out);
@@ -431,7 +481,9 @@ static void write_loop(writer *w, int index)
     }
     emit_set(w->out, w->counter[index]);
     write_pointers(w, index);
-    if (l->unroll > 1) write_unrolled(w, index, l);
+    if (l->unroll > 1 && l->place == TEST_MIDDLE) write_middle_of_copies(w, index, l);
+    else if (l->unroll > 1) write_unrolled(w, index, l);
+    else if (l->place == TEST_MIDDLE) write_middle_tested(w, index, l);
     else if (l->place == TEST_TOP) write_top_tested(w, index, l);
     else write_bottom_tested(w, index, l);
 }
