@@ -115,6 +115,15 @@ uint64_t tw_kernel_cache_size(const tw_kernel_cache *cache, tw_tenant_id tenant)
 bool tw_kernel_cache_is_empty(const tw_kernel_cache *cache);
 void tw_kernel_cache_get_stats(const tw_kernel_cache *cache, tw_kernel_cache_stats *out);
 
+/* For a process that ends before its kernels are compiled: what is still being compiled for the cache's directory, in bytes
+ * that another process with the same installation, directory and user hands to tw_kernel_cache_compile. *bytes is NULL when
+ * nothing is; free() it. */
+tw_status tw_kernel_cache_unfinished(tw_kernel_cache *cache, void **bytes, size_t *size, tw_error *error);
+/* Compiles these kernels and waits for them, at most timeout_ns. TW_INVALID_ARGUMENT for bytes that aren't from
+ * tw_kernel_cache_unfinished; a kernel that can't be compiled is no failure. */
+tw_status tw_kernel_cache_compile(tw_kernel_cache *cache, const void *bytes, size_t size, uint64_t timeout_ns,
+                                  tw_error *error);
+
 /* ---- modules ---- */
 
 /* Decodes, validates and (lazily) analyses; nothing of the bytes is kept by reference. Text format is accepted too

@@ -29,8 +29,17 @@ static uint32_t site_count(const tw_instance *instance)
     return instance->stubs ? instance->stubs->plan->rewrite->site_count : 0;
 }
 
-/* Regions beyond the number that is rewritten. */
-static uint32_t left_out(const tw_instance *instance) { return instance->stubs ? instance->stubs->plan->left_out : 0; }
+/* The next region from *at on that was found and not rewritten, with the reason; NULL when there is none. */
+static const tw_survey_region *next_left(const tw_instance *instance, uint32_t *at, const char **why)
+{
+    if (!instance->stubs) return NULL;
+    const tw_survey *survey = instance->module->survey;
+    for (; *at < survey->region_count; ++*at) {
+        *why = instance->stubs->plan->why_left[*at];
+        if (*why) return &survey->regions[(*at)++];
+    }
+    return NULL;
+}
 
 /* Why there is no region at all; NULL when there are some. */
 static const char *why_none(const tw_instance *instance)
@@ -87,6 +96,21 @@ static void json_row(tw_bytes *out, const row *r)
     tw_bytes_append_byte(out, '}');
 }
 
+static void json_left(const tw_instance *instance, tw_bytes *out)
+{
+    const tw_survey_region *region;
+    const char *why, *before = "\n";
+    tw_bytes_append_string(out, ",\n  \"left_alone\": [");
+    for (uint32_t at = 0; (region = next_left(instance, &at, &why)); before = ",\n") {
+        int first = 1;
+        tw_bytes_printf(out, "%s    {", before);
+        key_string(out, &first, "name", region->model->name);
+        key_string(out, &first, "reason", why);
+        tw_bytes_append_byte(out, '}');
+    }
+    tw_bytes_append_string(out, "\n  ]");
+}
+
 static void write_json(const tw_instance *instance, tw_bytes *out)
 {
     static const char *const modes[] = {"off", "auto", "force"};
@@ -95,14 +119,15 @@ static void write_json(const tw_instance *instance, tw_bytes *out)
     tw_bytes_append_string(out, "{\n  ");
     key_string(out, &first, "offload", modes[instance->module->engine->options.offload]);
     if (why) key_string(out, &first, "reason", why);
-    key_number(out, &first, "regions_left_out", left_out(instance));
     tw_bytes_append_string(out, ",\n  \"regions\": [");
     for (uint32_t i = 0; i < site_count(instance); i++) {
         row r = row_of(instance, i);
         tw_bytes_append_string(out, i ? ",\n" : "\n");
         json_row(out, &r);
     }
-    tw_bytes_append_string(out, "\n  ]\n}\n");
+    tw_bytes_append_string(out, "\n  ]");
+    json_left(instance, out);
+    tw_bytes_append_string(out, "\n}\n");
 }
 
 /* ---- text ---- */
@@ -144,8 +169,9 @@ static void write_text(const tw_instance *instance, tw_bytes *out)
         row r = row_of(instance, i);
         text_row(out, &r);
     }
-    if (left_out(instance))
-        tw_bytes_printf(out, "%u more regions were left alone: the module has too many\n", left_out(instance));
+    const tw_survey_region *region;
+    for (uint32_t at = 0; (region = next_left(instance, &at, &why));)
+        tw_bytes_printf(out, "%s at 0x%" PRIx64 ": left alone: %s\n", region->model->name, region->place, why);
 }
 
 tw_status tw_instance_report(const tw_instance *instance, tw_format format, char **text, tw_error *error)

@@ -92,6 +92,6 @@ const cli_command *cli_command_at(size_t index);
 /* NULL when there is none of that name. */
 const cli_command *cli_command_find(const char *name);
 
-extern const cli_command cli_run, cli_validate, cli_inspect, cli_doctor, cli_help, cli_generate;
+extern const cli_command cli_run, cli_validate, cli_inspect, cli_doctor, cli_help, cli_generate, cli_finish_kernels;
 
 #endif

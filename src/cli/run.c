@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/background.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/invoke.h"
@@ -47,6 +48,7 @@ typedef struct holder {
     const char *path;
     tw_engine *engine;
     tw_kernel_cache *cache;
+    char *folder; /* of the cache, when it has one */
     tw_module *module;
     tw_instance *instance;
     cli_wasi wasi;
@@ -94,20 +96,19 @@ static tw_status make_cache(holder *h, tw_error *error)
     const settings *s = h->s;
     if (s->offload == TW_OFFLOAD_OFF) return TW_OK;
     tw_kernel_cache_options options = TW_KERNEL_CACHE_OPTIONS_INIT;
-    char *usual = s->cache_dir || s->no_cache ? NULL : default_cache_folder();
-    options.directory = s->no_cache ? NULL : s->cache_dir ? s->cache_dir : usual;
+    if (!s->no_cache) h->folder = s->cache_dir ? strdup(s->cache_dir) : default_cache_folder();
+    options.directory = h->folder;
     tw_status status = tw_kernel_cache_new(h->engine, &options, &h->cache, error);
-    if (!status) status = check_folder(h, error);
-    free(usual);
-    return status;
+    return status ? status : check_folder(h, error);
 }
 
-static void tell_cache(const holder *h)
+static void tell_cache(const holder *h, bool goes_on)
 {
     tw_kernel_cache_stats stats;
     tw_kernel_cache_get_stats(h->cache, &stats);
     cli_say("kernels: %" PRIu64 " from disk, %" PRIu64 " refused there, %" PRIu64 " in memory at the end",
             stats.disk_hits, stats.disk_rejected, stats.kernels);
+    if (goes_on) cli_say("kernels: the rest is compiled in the background, for the next run");
 }
 
 static tw_status load(holder *h, tw_error *error)
@@ -222,7 +223,8 @@ static int finish(const holder *h, tw_status status, const tw_error *error)
     if (!status) cli_invocation_print(&h->invocation, stdout);
     fflush(stdout);
     int code = exit_code(h, status, error);
-    if (h->s->verbose && h->cache) tell_cache(h);
+    bool goes_on = h->cache && h->folder && cli_finish_in_background(h->cache, h->folder);
+    if (h->s->verbose && h->cache) tell_cache(h, goes_on);
     if (wants_report(h->s) && h->instance) {
         int reported = report(h);
         if (code == CLI_EXIT_DONE) code = reported;
@@ -249,6 +251,7 @@ static void release(holder *h)
     tw_instance_free(h->instance);
     tw_module_free(h->module);
     tw_kernel_cache_free(h->cache);
+    free(h->folder);
     tw_engine_free(h->engine);
     cli_invocation_free(&h->invocation);
     cli_wasi_free(&h->wasi);
@@ -295,7 +298,9 @@ static const cli_option options[] = {
     {CLI_FLAG, 0, "canonical-nan", NULL, FIELD(canonical_nan),
      "gives NaNs made by arithmetic one bit pattern, so that memories are equal to the last bit", CLI_HINT_NONE},
     {CLI_TEXT, 0, "cache-dir", "FOLDER", FIELD(cache_dir),
-     "keeps compiled kernels in FOLDER instead of ~/.cache/tensorwasm/kernels", CLI_HINT_FOLDER},
+     "keeps compiled kernels in FOLDER instead of ~/.cache/tensorwasm/kernels; what isn't compiled when the guest ends is "
+     "finished in the background",
+     CLI_HINT_FOLDER},
     {CLI_FLAG, 0, "no-cache", NULL, FIELD(no_cache), "keeps kernels in memory only", CLI_HINT_NONE},
     {CLI_HEADING, 0, "", NULL, 0, "What is told", CLI_HINT_NONE},
     {CLI_FLAG, 0, "report", NULL, FIELD(report), "prints at the end what became of each hot loop", CLI_HINT_NONE},

@@ -44,18 +44,67 @@ static bool encloses(const tw_model *model, uint32_t outer, uint32_t inner)
 
 /* ---- representatives ---- */
 
-/* expr = root + addend, as far as constants were added. */
-static uint32_t peel(const tw_model *model, uint32_t expr, int64_t *addend)
+/* Σ coef·expr + constant, modulo 2^32: what a base address is when sums and constant multiples are taken apart. */
+enum { TERMS_MAX = 12, STEPS_MAX = 48 };
+typedef struct sum {
+    uint32_t expr[TERMS_MAX], coef[TERMS_MAX], count, constant, steps;
+    bool failed; /* too many terms: equal to nothing */
+} sum;
+
+static void add_term(sum *out, uint32_t expr, uint32_t coef)
 {
-    for (;;) {
-        const tw_expr_node *e = &model->exprs[expr];
-        int64_t k;
-        if (e->kind != TW_EXPR_OP || e->op != TW_OP_I32_ADD) return expr;
-        if (expr_const(model, e->b, &k)) expr = e->a;
-        else if (expr_const(model, e->a, &k)) expr = e->b;
-        else return expr;
-        *addend += k;
+    uint32_t i = 0;
+    while (i < out->count && out->expr[i] != expr) i++;
+    if (i == TERMS_MAX) {
+        out->failed = true;
+        return;
     }
+    if (i == out->count) out->expr[i] = expr, out->coef[i] = 0, out->count++;
+    out->coef[i] += coef;
+}
+
+static void take_apart(const tw_model *model, uint32_t expr, uint32_t scale, sum *out)
+{
+    const tw_expr_node *e = &model->exprs[expr];
+    int64_t k;
+    if (out->failed || ++out->steps > STEPS_MAX) {
+        out->failed = true;
+    } else if (e->kind == TW_EXPR_CONST) {
+        out->constant += scale * (uint32_t)e->imm;
+    } else if (e->kind == TW_EXPR_OP && (e->op == TW_OP_I32_ADD || e->op == TW_OP_I32_SUB)) {
+        take_apart(model, e->a, scale, out);
+        take_apart(model, e->b, e->op == TW_OP_I32_ADD ? scale : 0 - scale, out);
+    } else if (e->kind == TW_EXPR_OP && e->op == TW_OP_I32_MUL && expr_const(model, e->b, &k)) {
+        take_apart(model, e->a, scale * (uint32_t)k, out);
+    } else if (e->kind == TW_EXPR_OP && e->op == TW_OP_I32_MUL && expr_const(model, e->a, &k)) {
+        take_apart(model, e->b, scale * (uint32_t)k, out);
+    } else if (e->kind == TW_EXPR_OP && e->op == TW_OP_I32_SHL && expr_const(model, e->b, &k)) {
+        take_apart(model, e->a, scale << (k & 31), out);
+    } else {
+        add_term(out, expr, scale);
+    }
+}
+
+static uint32_t coef_of(const sum *s, uint32_t expr)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->expr[i] == expr) return s->coef[i];
+    return 0;
+}
+
+/* a - b, when that is a constant. */
+static bool constant_difference(const tw_model *model, uint32_t a, uint32_t b, int64_t *out)
+{
+    sum x = {0}, y = {0};
+    take_apart(model, a, 1, &x);
+    take_apart(model, b, 1, &y);
+    if (x.failed || y.failed) return *out = 0, a == b;
+    for (uint32_t i = 0; i < x.count; i++)
+        if (x.coef[i] != coef_of(&y, x.expr[i])) return false;
+    for (uint32_t i = 0; i < y.count; i++)
+        if (y.coef[i] != coef_of(&x, y.expr[i])) return false;
+    *out = (int32_t)(x.constant - y.constant);
+    return true;
 }
 
 static bool same_expr(const tw_model *model, uint32_t a, uint32_t b)
@@ -75,9 +124,9 @@ static bool same_but_constant(const tw_model *model, uint32_t x, uint32_t y, int
     const tw_affine *a = &model->affines[ax->address], *b = &model->affines[ay->address];
     for (int d = 0; d < TW_MODEL_MAX_DEPTH; d++)
         if (!same_expr(model, a->coef[d], b->coef[d])) return false;
-    int64_t from_a = (int64_t)ax->offset, from_b = (int64_t)ay->offset;
-    if (peel(model, a->base, &from_a) != peel(model, b->base, &from_b)) return false;
-    int64_t difference = from_a - from_b;
+    int64_t difference;
+    if (!constant_difference(model, a->base, b->base, &difference)) return false;
+    difference += (int64_t)ax->offset - (int64_t)ay->offset;
     if (difference <= -TW_MODEL_MAX_DELTA || difference >= TW_MODEL_MAX_DELTA) return false;
     *delta = difference;
     return true;
@@ -160,6 +209,8 @@ tw_place tw_gen_place(tw_emitter *e, uint32_t access)
     p.is_contiguous = is_known && known == e->model->accesses[access].width;
     p.lane_stride = stride_of(e, access, e->lane_loop);
     p.is_turned = p.has_lanes && !p.is_contiguous && is_unit_by_rows(e, access);
+    p.is_reversed = is_known && known == -(int64_t)e->model->accesses[access].width && !p.is_turned;
+    if (!p.is_turned) tw_gen_find_record(e, &p);
     return p;
 }
 
@@ -197,6 +248,7 @@ static LLVMValueRef pointer_to(tw_emitter *e, const tw_place *p, LLVMValueRef of
 static LLVMValueRef annotate(tw_emitter *e, const tw_place *p, LLVMValueRef instruction)
 {
     LLVMSetAlignment(instruction, 1);
+    if (p->is_stored_to) return instruction;
     LLVMMetadataRef others[256], own = e->group_scope[e->facts->group[p->access]];
     unsigned count = 0;
     for (int g = 0; g < 256; g++)
@@ -232,6 +284,11 @@ static memory_type memory_type_of(const tw_emitter *e, tw_op op)
     }
 }
 
+LLVMTypeRef tw_gen_memory_type(const tw_emitter *e, uint32_t access)
+{
+    return memory_type_of(e, (tw_op)e->model->accesses[access].op).type;
+}
+
 static LLVMValueRef extend(tw_emitter *e, LLVMValueRef raw, memory_type memory, uint8_t type, uint32_t lanes)
 {
     if (type == TW_F32 || type == TW_F64) return raw;
@@ -240,22 +297,31 @@ static LLVMValueRef extend(tw_emitter *e, LLVMValueRef raw, memory_type memory, 
     return memory.sign ? LLVMBuildSExt(e->builder, raw, wide, "") : LLVMBuildZExt(e->builder, raw, wide, "");
 }
 
-static LLVMValueRef load_at(tw_emitter *e, const tw_place *p, LLVMTypeRef type, uint64_t size, uint32_t row, uint32_t vector, uint32_t lane)
+LLVMValueRef tw_gen_load_at(tw_emitter *e, const tw_place *p, LLVMTypeRef type, uint64_t size, uint32_t row, uint32_t vector, uint32_t lane)
 {
     LLVMValueRef offset = offset_of(e, p, row, vector, lane);
     check_access(e, p, offset, size);
     return annotate(e, p, LLVMBuildLoad2(e->builder, type, pointer_to(e, p, offset), ""));
 }
 
+static LLVMValueRef reverse(tw_emitter *e, LLVMValueRef value)
+{
+    LLVMValueRef order[64];
+    for (uint32_t i = 0; i < e->lanes; i++) order[i] = LLVMConstInt(e->i32, e->lanes - 1 - i, 0);
+    return LLVMBuildShuffleVector(e->builder, value, LLVMGetPoison(LLVMTypeOf(value)), LLVMConstVector(order, e->lanes), "");
+}
+
 static LLVMValueRef load_raw(tw_emitter *e, const tw_place *p, LLVMTypeRef type, uint32_t row, uint32_t vector)
 {
     uint64_t width = e->model->accesses[p->access].width;
-    if (!p->has_lanes || e->lanes == 1) return load_at(e, p, type, width, row, vector, 0);
+    if (!p->has_lanes || e->lanes == 1) return tw_gen_load_at(e, p, type, width, row, vector, 0);
     LLVMTypeRef wide = LLVMVectorType(type, e->lanes);
-    if (p->is_contiguous) return load_at(e, p, wide, width * e->lanes, row, vector, 0);
+    if (p->is_contiguous) return tw_gen_load_at(e, p, wide, width * e->lanes, row, vector, 0);
+    if (p->is_reversed) return reverse(e, tw_gen_load_at(e, p, wide, width * e->lanes, row, vector, e->lanes - 1));
+    if (p->record) return tw_gen_record_load(e, p, row, vector);
     LLVMValueRef all = LLVMGetPoison(wide);
     for (uint32_t lane = 0; lane < e->lanes; lane++)
-        all = LLVMBuildInsertElement(e->builder, all, load_at(e, p, type, width, row, vector, lane),
+        all = LLVMBuildInsertElement(e->builder, all, tw_gen_load_at(e, p, type, width, row, vector, lane),
                                      LLVMConstInt(e->i32, lane, 0), "");
     return all;
 }
@@ -276,7 +342,7 @@ static void load_turned(tw_emitter *e, const tw_place *p, LLVMValueRef *rows)
     uint8_t type = (uint8_t)tw_type_from_letter(tw_op_describe((tw_op)x->op)->results[0]);
     LLVMTypeRef wide = LLVMVectorType(memory.type, e->rows);
     for (uint32_t lane = 0; lane < e->lanes; lane++)
-        rows[lane] = load_at(e, p, wide, (uint64_t)x->width * e->rows, 0, 0, lane);
+        rows[lane] = tw_gen_load_at(e, p, wide, (uint64_t)x->width * e->rows, 0, 0, lane);
     tw_gen_transpose(e, rows, e->rows);
     for (uint32_t r = 0; r < e->rows; r++) rows[r] = extend(e, rows[r], memory, type, e->lanes);
 }
@@ -328,7 +394,7 @@ static LLVMValueRef is_set(tw_emitter *e, LLVMValueRef guard)
 }
 
 /* Stores `value` (scalar or vector) under `guard`, an i1 or NULL. */
-static void store_at(tw_emitter *e, const tw_place *p, LLVMValueRef value, uint64_t size, LLVMValueRef guard, uint32_t row, uint32_t vector,
+void tw_gen_store_at(tw_emitter *e, const tw_place *p, LLVMValueRef value, uint64_t size, LLVMValueRef guard, uint32_t row, uint32_t vector,
                      uint32_t lane)
 {
     LLVMBasicBlockRef after = NULL;
@@ -347,9 +413,10 @@ static void store_at(tw_emitter *e, const tw_place *p, LLVMValueRef value, uint6
 }
 
 /* The bytes of all lanes are this vector's own, so lanes that are switched off may be rewritten with what they hold. */
-static LLVMValueRef blend(tw_emitter *e, const tw_place *p, LLVMValueRef value, uint64_t size, LLVMValueRef guard, uint32_t row, uint32_t vector)
+static LLVMValueRef blend(tw_emitter *e, const tw_place *p, LLVMValueRef value, uint64_t size, LLVMValueRef guard, uint32_t row,
+                          uint32_t vector, uint32_t lane)
 {
-    LLVMValueRef old = load_at(e, p, LLVMTypeOf(value), size, row, vector, 0);
+    LLVMValueRef old = tw_gen_load_at(e, p, LLVMTypeOf(value), size, row, vector, lane);
     return LLVMBuildSelect(e->builder, guard, value, old, "");
 }
 
@@ -357,15 +424,18 @@ static void store_lanes(tw_emitter *e, const tw_place *p, LLVMValueRef value, LL
 {
     uint64_t width = e->model->accesses[p->access].width;
     bool guard_is_vector = guard && LLVMGetTypeKind(LLVMTypeOf(guard)) == LLVMVectorTypeKind;
-    if (p->is_contiguous) {
-        if (guard_is_vector) value = blend(e, p, value, width * e->lanes, guard, row, vector), guard = NULL;
-        store_at(e, p, value, width * e->lanes, guard, row, vector, 0);
+    if (p->is_contiguous || p->is_reversed) {
+        uint32_t first = p->is_reversed ? e->lanes - 1 : 0; /* the lane at the lowest address */
+        if (p->is_reversed) value = reverse(e, value);
+        if (p->is_reversed && guard_is_vector) guard = reverse(e, guard);
+        if (guard_is_vector) value = blend(e, p, value, width * e->lanes, guard, row, vector, first), guard = NULL;
+        tw_gen_store_at(e, p, value, width * e->lanes, guard, row, vector, first);
         return;
     }
     for (uint32_t lane = 0; lane < e->lanes; lane++) {
         LLVMValueRef index = LLVMConstInt(e->i32, lane, 0);
         LLVMValueRef bit = guard_is_vector ? LLVMBuildExtractElement(e->builder, guard, index, "") : guard;
-        store_at(e, p, LLVMBuildExtractElement(e->builder, value, index, ""), width, bit, row, vector, lane);
+        tw_gen_store_at(e, p, LLVMBuildExtractElement(e->builder, value, index, ""), width, bit, row, vector, lane);
     }
 }
 
@@ -376,7 +446,7 @@ void tw_gen_store_value(tw_emitter *e, const tw_place *p, LLVMValueRef value, LL
     value = narrow(e, tw_gen_splat(e, value, lanes), memory_type_of(e, (tw_op)x->op).type, lanes);
     if (lanes > 1) store_lanes(e, p, value, guard, row, vector);
     else if (e->lane_loop != TW_NONE) tw_gen_fail(e, TW_INTERNAL, "a store in lanes has the same address in each");
-    else store_at(e, p, value, x->width, guard, row, vector, 0);
+    else tw_gen_store_at(e, p, value, x->width, guard, row, vector, 0);
 }
 
 static void store_turned(tw_emitter *e, const tw_place *p, const tw_instances *values)
@@ -388,11 +458,12 @@ static void store_turned(tw_emitter *e, const tw_place *p, const tw_instances *v
         rows[r] = narrow(e, tw_gen_splat(e, tw_gen_instance(values, r, 0), e->lanes), memory, e->lanes);
     tw_gen_transpose(e, rows, e->rows);
     for (uint32_t lane = 0; lane < e->lanes; lane++)
-        store_at(e, p, rows[lane], (uint64_t)x->width * e->rows, NULL, 0, 0, lane);
+        tw_gen_store_at(e, p, rows[lane], (uint64_t)x->width * e->rows, NULL, 0, 0, lane);
 }
 
 void tw_gen_store(tw_emitter *e, const tw_node *node, LLVMValueRef only_if)
 {
+    if (!only_if && tw_gen_record_store(e, node)) return;
     const tw_instances *values = tw_gen_value(e, node->value);
     const tw_instances *guards = node->guard == TW_NONE ? NULL : tw_gen_value(e, node->guard);
     tw_place p = tw_gen_place(e, node->access);

@@ -334,7 +334,8 @@ static LLVMValueRef emit_trips(tw_emitter *e, const tw_node *node, bounds range,
     round_trip t = {0};
     t.carrier_count = begin_carriers(e, node->loop, &t.carriers);
     if (step == 1) t.held_count = tw_gen_find_held(e, node, t.held);
-    LLVMValueRef limit = whole ? LLVMBuildSub(b, range.upper, tw_gen_const64(e, (int64_t)step - 1), "") : range.upper;
+    int64_t left = (int64_t)step - 1 + (s.lanes > 1 && e->spared == node);
+    LLVMValueRef limit = whole ? LLVMBuildSub(b, range.upper, tw_gen_const64(e, left), "") : range.upper;
     LLVMBasicBlockRef before = tw_gen_block(e, "before"), body = tw_gen_block(e, "body");
     LLVMBasicBlockRef leave = tw_gen_block(e, "leave"), after = tw_gen_block(e, "after"), around = LLVMGetInsertBlock(b);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, range.lower, limit, ""), before, after);
@@ -369,10 +370,13 @@ static LLVMValueRef emit_trips(tw_emitter *e, const tw_node *node, bounds range,
 static LLVMValueRef emit_shaped(tw_emitter *e, const tw_node *node, bounds range, shape s)
 {
     uint32_t lane_loop = e->lane_loop, row_loop = e->row_loop, lanes = e->lanes, vectors = e->vectors, rows = e->rows;
+    const tw_node *spared = e->spared;
     if (s.lanes > 1) e->lane_loop = node->loop, e->lanes = s.lanes, e->vectors = s.vectors;
+    if (s.lanes > 1) e->spared = tw_gen_needs_spare(e, node, node->loop) ? node : NULL;
     if (s.rows > 1) e->row_loop = node->loop, e->rows = s.rows;
     LLVMValueRef reached = emit_trips(e, node, range, s);
     e->lane_loop = lane_loop, e->row_loop = row_loop, e->lanes = lanes, e->vectors = vectors, e->rows = rows;
+    e->spared = spared;
     return reached;
 }
 
@@ -535,6 +539,8 @@ tw_status tw_gen_kernel(tw_emitter *e)
     LLVMPositionBuilderAtEnd(e->builder, entry);
     load_environment(e);
     make_groups(e);
+    for (uint32_t i = 0; i < e->tree->node_count; i++)
+        if (e->tree->nodes[i].kind != TW_NODE_LOOP) e->in_tree[e->tree->nodes[i].access] = true;
     tw_gen_find_representatives(e);
     LLVMValueRef good = starts_at_zero(e, tw_gen_range_check(e));
     LLVMBuildCondBr(e->builder, good, body, outside);

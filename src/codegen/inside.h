@@ -51,7 +51,11 @@ typedef struct tw_place {
     int64_t delta;                 /* to the representative */
     bool has_lanes, is_contiguous; /* lanes: the access differs by lane; as one vector */
     bool is_turned;                /* one vector by rows instead, of as many rows as there are lanes */
+    bool is_reversed;              /* as one vector, last lane first */
     LLVMValueRef lane_stride;
+    uint32_t record, record_at;    /* lanes lie in records of that many elements, this one at that place; 0: they don't */
+    int64_t record_delta;          /* of the record's first element, to the representative */
+    bool is_stored_to;             /* whole records are stored somewhere: the group says nothing about all their bytes */
 } tw_place;
 
 /* A cell that a loop reads and writes in every trip, kept in a register meanwhile. */
@@ -85,6 +89,7 @@ typedef struct tw_emitter {
     uint64_t serials;
     uint32_t lane_loop, row_loop; /* TW_NONE: none is active */
     uint32_t lanes, vectors, rows;
+    const tw_node *spared; /* the lane loop that leaves a trip to scalars, where records need it; NULL */
     tw_held *held;     /* of the innermost loop */
     uint32_t held_count;
     bool in_threads;   /* inside the thread loop */
@@ -95,6 +100,7 @@ typedef struct tw_emitter {
     tw_instances (*offsets)[TW_MAX_SCOPES]; /* by access and scope: bytes from memory's start, of the scopes so far */
     uint32_t *representative;             /* by access: one with the same address but for a constant, itself if none */
     int64_t *delta;                       /* by access: that constant */
+    bool in_tree[TW_MODEL_MAX_ACCESSES];  /* made by a node, and therefore range-checked */
     LLVMMetadataRef *group_scope;         /* by group */
     unsigned kind_alias_scope, kind_noalias;
 } tw_emitter;
@@ -148,6 +154,23 @@ LLVMValueRef tw_gen_load(tw_emitter *e, const tw_place *p, uint32_t row, uint32_
 void tw_gen_store_value(tw_emitter *e, const tw_place *p, LLVMValueRef value, LLVMValueRef guard, uint32_t row, uint32_t vector);
 /* only_if: an i1, or NULL. */
 void tw_gen_store(tw_emitter *e, const tw_node *node, LLVMValueRef only_if);
+
+/* A vector or scalar of `size` bytes at lane `lane`, as it lies in memory. guard: an i1, or NULL. */
+LLVMValueRef tw_gen_load_at(tw_emitter *e, const tw_place *p, LLVMTypeRef type, uint64_t size, uint32_t row, uint32_t vector,
+                            uint32_t lane);
+void tw_gen_store_at(tw_emitter *e, const tw_place *p, LLVMValueRef value, uint64_t size, LLVMValueRef guard, uint32_t row,
+                     uint32_t vector, uint32_t lane);
+/* The type of an access in memory. */
+LLVMTypeRef tw_gen_memory_type(const tw_emitter *e, uint32_t access);
+
+/* ---- record.c: arrays of records (pixels, complex numbers) ---- */
+/* Fills p's record, if the access is one of those that can be done by whole records. */
+void tw_gen_find_record(const tw_emitter *e, tw_place *p);
+/* Does doing whole records reach beyond the last lane's elements? Then a loop must leave one trip to scalars. */
+bool tw_gen_needs_spare(const tw_emitter *e, const tw_node *node, uint32_t lane_loop);
+LLVMValueRef tw_gen_record_load(tw_emitter *e, const tw_place *p, uint32_t row, uint32_t vector);
+/* Takes a store over if the stores of its record can be done at once; it is done with the last of them. */
+bool tw_gen_record_store(tw_emitter *e, const tw_node *node);
 
 /* ---- turn.c ---- */
 /* n vectors of n lanes become their transpose: row r of `m` gets element r of each. n: a power of two, at most TW_MAX_ROWS. */

@@ -65,6 +65,19 @@ static uint64_t forced_countdown(const tw_region_state *state, uint64_t countdow
     return countdown < MOST_FORCED_SPACE ? countdown : MOST_FORCED_SPACE;
 }
 
+/* Nothing has come of many questions in a row: neither the stub nor the outlined form is worth its while. Asking again takes
+ * its share of the time, less the longer nothing comes of it; but numbers may change sooner or later. */
+static uint64_t rest(const arrival *a)
+{
+    enum { LOSING = 8, MOST_LOSING = 32, REST_NS = 1000000 };
+    const tw_region_state *state = a->state;
+    if (state->off) return UINT64_MAX;
+    if (forced(a) || state->losses < LOSING) return 0;
+    uint32_t losses = state->losses < MOST_LOSING ? state->losses : MOST_LOSING;
+    double wanted = state->cost * TW_CALM < REST_NS ? REST_NS : state->cost * TW_CALM;
+    return wanted > 1e8 ? 100000000 : (uint64_t)wanted << (losses / 8 - 1);
+}
+
 static void give_back(arrival *a, uint64_t countdown, bool measures)
 {
     tw_region_state *state = a->state;
@@ -73,7 +86,7 @@ static void give_back(arrival *a, uint64_t countdown, bool measures)
     if (state->plan) tw_pending_begin(state, &a->shape, a->known, countdown, now, measures);
     return_inputs(a);
     *a->answer = (tw_answer){.outcome = state->region->whole_function ? TW_OUTCOME_TRAP : TW_OUTCOME_GO_ON,
-                             .countdown = countdown, .retire = state->off};
+                             .countdown = countdown};
 }
 
 static void count_refusal(tw_region_state *state, tw_refusal refusal, const char *detail)
@@ -97,6 +110,7 @@ static void refuse(arrival *a, tw_refusal refusal, const char *detail)
     uint64_t countdown = tw_space_out(state, &a->shape, note_cost(a));
     state->losses++;
     give_back(a, countdown, false);
+    a->answer->rest = rest(a);
 }
 
 /* Never again. */
@@ -105,6 +119,7 @@ static void switch_off(arrival *a, tw_refusal refusal, const char *detail)
     a->state->off = true;
     count_refusal(a->state, refusal, detail);
     give_back(a, NEVER, false);
+    a->answer->rest = rest(a);
 }
 
 static void not_yet(arrival *a)
@@ -312,6 +327,7 @@ static tw_kernel *obtain(arrival *a, const tw_facts *facts)
     }
     if (!variant) {
         refuse(a, TW_REFUSAL_FEW, "not enough of it has run yet to pay for a compilation");
+        a->answer->rest = 0; /* how much has run wouldn't be known */
         return NULL;
     }
     if (wait) tw_kernel_wait(variant->kernel, a->dispatch->options.stop, UINT64_MAX);
@@ -467,10 +483,16 @@ void tw_dispatch_arrive(tw_dispatch *dispatch, uint32_t region, tw_raw *values, 
     }
     if (state->off) {
         give_back(&a, NEVER, false);
+        answer->rest = rest(&a);
         return;
     }
     tw_verdict *verdict = state->prepared && !state->pending.active ? recall(state, values, memory_size) : NULL;
     if (!verdict || !run_again(&a, verdict)) look_closely(&a);
+}
+
+void tw_dispatch_rests(tw_dispatch *dispatch, uint32_t region, uint32_t calls)
+{
+    if (dispatch->states[region].prepared) tw_pending_rests(&dispatch->states[region], calls);
 }
 
 /* ---- life ---- */

@@ -70,7 +70,8 @@ typedef struct tw_answer {
     tw_outcome outcome;
     uint32_t exit;          /* for the stub's first result */
     uint64_t countdown;     /* arrivals (or outer iterations, when nested) until the stub is to be called again; ≥ 1 */
-    bool retire;            /* nothing pays in this function any more as far as this region is concerned */
+    uint64_t rest;          /* nanoseconds for which the function may as well run as it came, as far as this region is concerned;
+                               0: none, UINT64_MAX: for good */
 } tw_answer;
 
 /* values: the stub's arguments on entry (live-ins, then headers: the model's symbols in order of the rewrite's signature) and
@@ -78,6 +79,9 @@ typedef struct tw_answer {
  * from answer->exit. memory: memory 0 now. */
 void tw_dispatch_arrive(tw_dispatch *dispatch, uint32_t region, tw_raw *values, uint8_t *memory, uint64_t memory_size,
                         tw_answer *answer);
+
+/* The function of this region runs as it came for its next `calls` calls. */
+void tw_dispatch_rests(tw_dispatch *dispatch, uint32_t region, uint32_t calls);
 
 /* ---- report ---- */
 typedef struct tw_region_stats {

@@ -17,7 +17,8 @@ void tw_pending_begin(tw_region_state *state, const tw_shape *shape, bool known,
     const tw_numbers *numbers = tw_plan_numbers(state->plan);
     tw_pending *pending = &state->pending;
     *pending = (tw_pending){.active = known, .measures = measures, .symbols = pending->symbols, .steps = pending->steps,
-                            .shape = *shape, .countdown = countdown, .since = now};
+                            .shape = *shape, .countdown = countdown, .since = now,
+                            .entries = state->region->nested ? 1 : countdown};
     if (!known) return;
     for (uint32_t s = 0; s < model->symbol_count; s++) pending->symbols[s] = numbers->symbols[s], pending->steps[s] = 0;
     for (uint32_t h = 0; h < model->header_count; h++) {
@@ -69,11 +70,9 @@ static void advance(tw_region_state *state, uint64_t k)
 }
 
 /* All entries that weren't asked about are taken to have been like this one. */
-static double skipped(const tw_region_state *state)
+static double skipped(const tw_pending *pending)
 {
-    const tw_pending *pending = &state->pending;
-    double whole = pending->shape.each * (double)pending->shape.iterations;
-    return state->region->nested ? whole : whole * (double)pending->countdown;
+    return pending->shape.each * (double)pending->shape.iterations * (double)pending->entries;
 }
 
 /* The time since the answer is that of the region's original code, or an upper bound of it: no more than twenty times the
@@ -105,7 +104,7 @@ bool tw_pending_resolve(tw_region_state *state, const tw_raw *values, uint64_t n
     if (start) note_time(state, now, start);
     if (!pending->active) return false;
     uint64_t k = state->region->nested ? progress(state, values) : 0;
-    state->stats.original_iterations += (uint64_t)(k ? (double)k * pending->shape.each : skipped(state));
+    state->stats.original_iterations += (uint64_t)(k ? (double)k * pending->shape.each : skipped(pending));
     if (!k) {
         pending->active = false;
         return false;
@@ -123,6 +122,12 @@ void tw_pending_again(tw_region_state *state, uint64_t now, bool continues)
     pending->measures &= continues;
 }
 
+void tw_pending_rests(tw_region_state *state, uint32_t calls)
+{
+    tw_pending *pending = &state->pending;
+    pending->rests = true, pending->entries = calls, pending->since = 0;
+}
+
 void tw_pending_end(tw_region_state *state)
 {
     state->pending.active = false, state->pending.since = 0;
@@ -130,5 +135,7 @@ void tw_pending_end(tw_region_state *state)
 
 double tw_pending_count(const tw_region_state *state)
 {
-    return state->pending.active ? skipped(state) : 0;
+    tw_pending pending = state->pending;
+    if (pending.rests) pending.entries = 1; /* perhaps more: calls that aren't over yet count when they are */
+    return pending.active ? skipped(&pending) : 0;
 }

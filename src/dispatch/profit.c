@@ -26,8 +26,7 @@ static const double
     SEQUENTIAL_OFTEN_NS = 2e6,/* above, one thread isn't tried just to know */
     MEASURE_NS = 2e4,         /* of a nest's original code, to know its speed */
     MEASURE_UP_TO_NS = 1e6,   /* an arrival longer than that isn't given back just to know */
-    HYSTERESIS = 0.95,
-    CALM = 200;               /* asking may take 1/200 of the time */
+    HYSTERESIS = 0.95;
 
 /* ---- rates ---- */
 
@@ -191,7 +190,7 @@ bool tw_wants_gap(const tw_region_state *state, const tw_shape *shape)
 
 /* ---- when to ask again ---- */
 
-/* Cost over time stays below 1/CALM, less the longer nothing comes of it; doubling from 1 while the time between questions
+/* Cost over time stays below 1/TW_CALM, less the longer nothing comes of it; doubling from 1 while the time between questions
  * isn't known well. */
 uint64_t tw_space_out(const tw_region_state *state, const tw_shape *shape, double cost)
 {
@@ -201,7 +200,7 @@ uint64_t tw_space_out(const tw_region_state *state, const tw_shape *shape, doubl
         if (state->region->nested && shape->iterations) unit /= (double)shape->iterations;
     }
     uint32_t losses = state->losses < 32 ? state->losses : 32;
-    double wanted = cost * CALM * (double)(1u << losses / 8) / (unit > 1 ? unit : 1);
+    double wanted = cost * TW_CALM * (double)(1u << losses / 8) / (unit > 1 ? unit : 1);
     double growing = losses < 30 ? (double)(1u << losses) : 1e9;
     if (wanted > growing) wanted = growing;
     return wanted < 1 ? 1 : wanted > 1e9 ? 1000000000 : (uint64_t)wanted;

@@ -48,9 +48,11 @@ typedef struct tw_verdict {
 
 typedef struct tw_pending {
     bool active, measures;        /* measures: the turn of a one-level loop is one of just this shape */
+    bool rests;                   /* entries are calls of the function that don't come by */
     uint64_t *symbols, *steps;    /* header symbols' steps; 0 for others */
     tw_shape shape;
     uint64_t countdown, since;    /* the answer's; clock */
+    uint64_t entries;             /* that the answer stands for: arrivals that don't ask */
 } tw_pending;
 
 typedef struct tw_rate {
@@ -98,6 +100,8 @@ struct tw_dispatch {
     const char *identity; /* of the compiler, once asked for */
     tw_region_state *states;
 };
+
+enum { TW_CALM = 200 }; /* asking may take 1/200 of the time */
 
 /* ---- shape.c ---- */
 

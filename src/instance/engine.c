@@ -69,11 +69,7 @@ void tw_runtime_engine_release(tw_engine *engine)
 uint32_t tw_runtime_engine_threads(const tw_engine *engine)
 {
     uint32_t threads = engine->options.threads;
-    if (!threads) {
-        tw_machine machine;
-        tw_machine_describe(&machine);
-        threads = machine.processors;
-    }
+    if (!threads) threads = tw_machine_processors();
     return threads > MAX_THREADS ? MAX_THREADS : threads;
 }
 

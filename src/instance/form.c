@@ -33,14 +33,17 @@ static tw_status survey(tw_module *module, tw_error *error)
 {
     const tw_detector *detector = &module->engine->options.detector;
     tw_detector_options options = {true, detector->v128_ratio_threshold, detector->min_trip_count};
-    return module->survey ? TW_OK : tw_survey_new(&module->wasm, &options, &module->survey, error);
+    return module->survey ? TW_OK : tw_survey_new(&module->wasm, &options, tw_runtime_engine_threads(module->engine), &module->survey, error);
 }
 
 static tw_status make_with_stubs(tw_module *module, tw_form *made, tw_error *error)
 {
     TW_TRY(survey(module, error));
-    uint32_t most = module->engine->options.offload == TW_OFFLOAD_FORCE ? UINT32_MAX : MOST_REGIONS;
+    uint32_t most = module->engine->options.offload == TW_OFFLOAD_FORCE ? TW_OFFLOAD_ALL_REGIONS : MOST_REGIONS;
     TW_TRY(tw_offload_plan_new(&module->wasm, module->survey, most, &made->plan, error));
+    if (!made->plan && module->survey->region_count)
+        snprintf(error->message, sizeof error->message, "none of the regions that were found (%u) promises to pay",
+                 module->survey->region_count);
     if (!made->plan) return TW_OK;
     made->rewrite = made->plan->rewrite;
     return compile(module, made, error);

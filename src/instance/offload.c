@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "os/clock.h"
+#include "region/worth.h"
+
 /* ---- a module's share: which regions ---- */
 
 typedef struct candidate {
@@ -18,15 +21,22 @@ static int heavier(const void *a, const void *b)
 }
 
 /* Leaves TW_NONE in site_of_region for those that don't go along, 0 for the others. */
-static tw_status choose(const tw_survey *survey, uint32_t most, tw_offload_plan *plan, tw_error *error)
+static tw_status choose(const tw_wasm *wasm, const tw_survey *survey, uint32_t most, tw_offload_plan *plan, tw_error *error)
 {
     candidate *all = calloc(survey->region_count + 1u, sizeof *all);
     TW_TRY_ALLOC(all, error);
-    for (uint32_t i = 0; i < survey->region_count; i++)
-        all[i] = (candidate){i, survey->regions[i].whole_function ? UINT32_MAX : survey->regions[i].model->loop_count};
-    qsort(all, survey->region_count, sizeof *all, heavier);
-    for (uint32_t i = 0; i < survey->region_count; i++) plan->site_of_region[all[i].region] = i < most ? 0 : TW_NONE;
-    plan->left_out = survey->region_count > most ? survey->region_count - most : 0;
+    uint32_t count = 0;
+    if (most != TW_OFFLOAD_ALL_REGIONS) tw_survey_doubts(wasm, survey, plan->why_left);
+    for (uint32_t i = 0; i < survey->region_count; i++) {
+        plan->site_of_region[i] = TW_NONE;
+        if (plan->why_left[i]) continue;
+        all[count++] = (candidate){i, survey->regions[i].whole_function ? UINT32_MAX : survey->regions[i].model->loop_count};
+    }
+    qsort(all, count, sizeof *all, heavier);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i < most) plan->site_of_region[all[i].region] = 0;
+        else plan->why_left[all[i].region] = "the module has too many regions, and most are larger";
+    }
     free(all);
     return TW_OK;
 }
@@ -107,8 +117,9 @@ static tw_status fill(const tw_wasm *wasm, const tw_survey *survey, uint32_t mos
     plan->site_of_region = calloc(count, sizeof *plan->site_of_region);
     plan->entry_of_site = calloc(count, sizeof *plan->entry_of_site);
     plan->region_of_site = calloc(count, sizeof *plan->region_of_site);
-    TW_TRY_ALLOC(plan->site_of_region && plan->entry_of_site && plan->region_of_site, error);
-    TW_TRY(choose(survey, most, plan, error));
+    plan->why_left = calloc(count, sizeof *plan->why_left);
+    TW_TRY_ALLOC(plan->site_of_region && plan->entry_of_site && plan->region_of_site && plan->why_left, error);
+    TW_TRY(choose(wasm, survey, most, plan, error));
     TW_TRY(rewrite(wasm, survey, plan, error));
     return make_program(survey, plan, error);
 }
@@ -131,6 +142,7 @@ void tw_offload_plan_free(tw_offload_plan *plan)
     if (!plan) return;
     tw_program_free(plan->program);
     tw_rewrite_free(plan->rewrite);
+    free(plan->why_left);
     free(plan->site_of_region);
     free(plan->entry_of_site);
     free(plan->region_of_site);
@@ -138,6 +150,8 @@ void tw_offload_plan_free(tw_offload_plan *plan)
 }
 
 /* ---- an instance's share ---- */
+
+#define NOT_ARRIVED (UINT64_MAX - 1) /* wishes to rest, but not for good: it is given its chance when a rest is over */
 
 tw_status tw_stubs_new(const tw_offload_plan *plan, const tw_dispatch_options *options, tw_stopper *stopper,
                          tw_stubs **out, tw_error *error)
@@ -153,7 +167,8 @@ tw_status tw_stubs_new(const tw_offload_plan *plan, const tw_dispatch_options *o
         return status;
     }
     for (uint32_t i = 0; i < plan->rewrite->site_count; i++)
-        stubs->sites[i] = (tw_stub){stubs, plan->entry_of_site[i], &plan->rewrite->sites[i], false, false, {{0}}};
+        stubs->sites[i] = (tw_stub){.stubs = stubs, .entry = plan->entry_of_site[i], .site = &plan->rewrite->sites[i],
+                                    .rest = NOT_ARRIVED};
     *out = stubs;
     return TW_OK;
 }
@@ -166,19 +181,105 @@ void tw_stubs_free(tw_stubs *stubs)
     free(stubs);
 }
 
-/* ---- a typed stub ---- */
+/* ---- rests ---- */
 
-/* A function whose regions have all retired runs its original body from now on. */
-static void retire(tw_stub *site, tw_store *store)
+static bool same_function(const tw_stub *a, const tw_stub *b)
 {
-    const tw_stubs *stubs = site->stubs;
-    site->retired = true;
-    for (uint32_t i = 0; i < stubs->plan->rewrite->site_count; i++) {
-        const tw_stub *other = &stubs->sites[i];
-        if (other->site->status == TW_OK && other->site->func == site->site->func && !other->retired) return;
-    }
-    tw_store_global_set_i32(store, &site->guard, 0);
+    return a->site->func == b->site->func;
 }
+
+static tw_stub *first_of_function(tw_stub *site)
+{
+    while (site > site->stubs->sites && same_function(site - 1, site)) site--;
+    return site;
+}
+
+static tw_stub *end_of_function(tw_stub *first)
+{
+    tw_stub *end = first->stubs->sites + first->stubs->plan->rewrite->site_count, *at = first;
+    while (at < end && same_function(at, first)) at++;
+    return at;
+}
+
+/* As long as all that have arrived wish. */
+static uint64_t wished_rest(tw_stub *first)
+{
+    uint64_t least = UINT64_MAX;
+    for (tw_stub *at = first, *end = end_of_function(first); at < end; at++)
+        if (at->site->status == TW_OK && at->rest < least) least = at->rest;
+    return least;
+}
+
+/* Eight times as many as last time, until they take as long as is wished. */
+static uint32_t calls_for(const tw_stub *first, uint64_t rest, uint64_t now)
+{
+    enum { FEWEST = 64, MOST = 1 << 24, FACTOR = 8 };
+    if (!first->calls) return FEWEST;
+    double passed = (double)(now - first->since), factor = passed > 0 ? (double)rest / passed : FACTOR;
+    double calls = first->calls * (factor < FACTOR ? factor : FACTOR);
+    return calls < FEWEST ? FEWEST : calls > MOST ? MOST : (uint32_t)calls;
+}
+
+static void begin_rest(tw_stub *first, tw_store *store, int32_t calls)
+{
+    tw_stubs *stubs = first->stubs;
+    for (tw_stub *at = first, *end = end_of_function(first); at < end; at++) {
+        if (!at->has_stub) continue;
+        tw_store_global_set_i32(store, &at->calls_left, calls); /* one for all of them */
+        if (calls > 0) tw_dispatch_rests(stubs->dispatch, at->entry, (uint32_t)calls);
+    }
+}
+
+static bool rests(const tw_stub *site, tw_store *store)
+{
+    tw_raw calls;
+    tw_store_global_get(store, &site->calls_left, &calls);
+    return calls.i32 != 0;
+}
+
+static void go_to_rest(tw_stub *first, tw_store *store, uint64_t wished)
+{
+    tw_stubs *stubs = first->stubs;
+    if (wished == UINT64_MAX) {
+        begin_rest(first, store, -1);
+        return;
+    }
+    uint64_t now = tw_clock_now();
+    first->calls = calls_for(first, wished, now), first->since = now;
+    begin_rest(first, store, (int32_t)first->calls);
+    if (!stubs->resting) stubs->resting = true, stubs->since = now;
+}
+
+/* This call's later arrivals may still change what its first ones led to. */
+static void consider_rest(tw_stub *site, tw_store *store, uint64_t rest)
+{
+    tw_stub *first = first_of_function(site);
+    site->rest = rest;
+    uint64_t wished = wished_rest(first);
+    if (!rest) first->calls = 0;
+    if (!wished) tw_store_global_set_i32(store, &site->calls_left, 0);
+    else if (wished == UINT64_MAX || !rests(site, store)) go_to_rest(first, store, wished);
+}
+
+static void end_rests(tw_stubs *stubs, tw_store *store)
+{
+    for (uint32_t i = 0; i < stubs->plan->rewrite->site_count; i++) {
+        tw_stub *site = &stubs->sites[i];
+        if (!site->has_stub || site->site->whole_function || !first_of_function(site)->calls) continue;
+        if (rests(site, store)) tw_store_global_set_i32(store, &site->calls_left, 1); /* the last one sees to the countdowns */
+    }
+}
+
+void tw_stubs_call(tw_stubs *stubs, tw_store *store)
+{
+    enum { LOOK_EVERY = 16, AWAKE_NS = 50000000 };
+    if (!stubs->resting || ++stubs->calls % LOOK_EVERY) return;
+    if (tw_clock_now() - stubs->since < AWAKE_NS) return;
+    end_rests(stubs, store);
+    stubs->resting = false;
+}
+
+/* ---- a typed stub ---- */
 
 /* The kernel runs with the stop flag in view. False: the guest is being stopped. */
 static bool arrive(tw_stub *site, const tw_slot *memory, tw_raw *values, tw_answer *answer)
@@ -207,7 +308,7 @@ static tw_status on_stub(void *context, tw_store *store, tw_raw *values, size_t 
     values[0].i32 = (int32_t)answer.exit;
     if (site->site->whole_function) return TW_OK;
     values[site->site->result_count - 1].i64 = answer.countdown > INT64_MAX ? INT64_MAX : (int64_t)answer.countdown;
-    if (answer.retire && !site->retired) retire(site, store);
+    if (answer.rest | site->rest) consider_rest(site, store, answer.rest);
     return TW_OK;
 }
 
@@ -225,7 +326,7 @@ static tw_status install(tw_stub *site, uint32_t number, tw_store *store, tw_err
     tw_handle stub, installed;
     const tw_rewrite_site *rewritten = site->site;
     bool found = find_global(store, "installed", number, &installed) &&
-                 (rewritten->whole_function || find_global(store, "guard", rewritten->func, &site->guard));
+                 (rewritten->whole_function || find_global(store, "rest", rewritten->func, &site->calls_left));
     if (!found) return tw_fail(error, TW_INTERNAL, "region %u lacks its globals", number);
     TW_TRY(tw_store_func_new(store, rewritten->params, rewritten->param_count, rewritten->results,
                              rewritten->result_count, on_stub, site, &stub, error));

@@ -482,3 +482,23 @@ void tw_kcache_learn(tw_kcache *cache, uint64_t tenant, const tw_region_id *regi
     tw_lessons_put(&cache->lessons, tenant, region, size_class, learned);
     pthread_mutex_unlock(&cache->lock);
 }
+
+/* ---- what has no code yet ---- */
+
+static void append_request(tw_bytes *out, const tw_kernel *kernel)
+{
+    uint64_t size = kernel->request_size;
+    tw_bytes_append(out, &kernel->tenant, sizeof kernel->tenant);
+    tw_bytes_append(out, &size, sizeof size);
+    tw_bytes_append(out, kernel->request, kernel->request_size);
+}
+
+void tw_kcache_unfinished(tw_kcache *cache, tw_bytes *out)
+{
+    if (!cache->disk) return;
+    pthread_mutex_lock(&cache->lock);
+    for (int i = 0; i < BUCKETS; i++)
+        for (const tw_kernel *kernel = cache->buckets[i]; kernel; kernel = kernel->next)
+            if (atomic_load(&kernel->state) == TW_KERNEL_COMPILING) append_request(out, kernel);
+    pthread_mutex_unlock(&cache->lock);
+}

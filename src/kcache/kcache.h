@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/kernel_abi.h"
 
@@ -85,6 +86,8 @@ tw_kernel_entry tw_kernel_entry_of(const tw_kernel *kernel);
 const tw_kernel_info *tw_kernel_info_of(const tw_kernel *kernel);
 /* Copies a failed one's reason. */
 void tw_kernel_failure(const tw_kernel *kernel, char *out, size_t size);
+/* Claims whose code hasn't come yet and that would go to disk: appends tenant u64, request size u64 and request of each. */
+void tw_kcache_unfinished(tw_kcache *cache, tw_bytes *out);
 /* Until it isn't compiling any more, *stop is set (looked at every few milliseconds), or the time is over. */
 tw_kernel_state tw_kernel_wait(tw_kernel *kernel, const atomic_uint *stop, uint64_t timeout_ns);
 

@@ -55,7 +55,7 @@ static void describe_simd(tw_machine *out)
 #endif
 }
 
-static uint32_t count_processors(void)
+uint32_t tw_machine_processors(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) return (uint32_t)CPU_COUNT(&set);
@@ -73,7 +73,7 @@ static uint64_t read_number(const char *path)
 
 void tw_machine_describe(tw_machine *out)
 {
-    *out = (tw_machine){.processors = count_processors(), .address_space = UINT64_MAX,
+    *out = (tw_machine){.processors = tw_machine_processors(), .address_space = UINT64_MAX,
                         .memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE),
                         .max_mappings = read_number("/proc/sys/vm/max_map_count")};
     struct rlimit limit;

@@ -868,14 +868,21 @@ static bool add_store(tw_builder *b, const tw_ir_inst *inst, tw_loop scope, uint
            tw_build_add_item(b, loop, (tw_item){.kind = TW_ITEM_STORE, .index = access, .value = value, .guard = guard});
 }
 
-static bool refuse_inst(tw_builder *b, const tw_ir_inst *inst)
+static bool refuse_inst(const tw_ir_inst *inst, tw_reason *reason)
 {
     static const struct { uint16_t op; uint16_t refusal; } special[] = {
         {TW_OP_CALL, TW_REFUSAL_CALL}, {TW_OP_CALL_INDIRECT, TW_REFUSAL_CALL}, {TW_OP_MEMORY_GROW, TW_REFUSAL_MEMORY_GROW}};
     tw_refusal refusal = TW_REFUSAL_UNMODELLED_OP;
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         if (special[i].op == inst->op) refusal = (tw_refusal)special[i].refusal;
-    return tw_refuse(b->reason, refusal, "%s at 0x%" PRIx64, tw_op_describe(inst->op)->name, inst->offset);
+    return tw_refuse(reason, refusal, "%s at 0x%" PRIx64, tw_op_describe(inst->op)->name, inst->offset);
+}
+
+/* Of an instruction that isn't a load, a store or a computation nothing can be made, wherever it stands. */
+static bool has_place(const tw_ir_inst *inst)
+{
+    uint8_t kind = tw_op_describe(inst->op)->kind;
+    return kind == TW_KIND_PURE || kind == TW_KIND_TRAPPING || kind == TW_KIND_LOAD || kind == TW_KIND_STORE || inst->op == TW_OP_SELECT;
 }
 
 static bool walk_block(tw_builder *b, tw_ir_block block, tw_loop loop)
@@ -889,7 +896,7 @@ static bool walk_block(tw_builder *b, tw_ir_block block, tw_loop loop)
             if (may_trap(b, inst)) return tw_refuse(b->reason, TW_REFUSAL_TRAP, "%s at 0x%" PRIx64, tw_op_describe(inst->op)->name, inst->offset);
             continue;
         }
-        if (kind != TW_KIND_LOAD && kind != TW_KIND_STORE) return refuse_inst(b, inst);
+        if (kind != TW_KIND_LOAD && kind != TW_KIND_STORE) return refuse_inst(inst, b->reason);
         const tw_guard *guard;
         uint32_t scope, condition;
         if (!guard_of(b, block, loop, &guard) || !open_scope(b, loop, guard, &scope) || !open_tail(b, block, &scope) ||
@@ -915,24 +922,51 @@ static tw_op compare_op(tw_compare compare, uint8_t bits)
 }
 
 /* A header that does nothing but decide. */
-static bool is_pure_header(const tw_builder *b, tw_loop loop)
+static bool is_pure_header(const tw_ir_func *func, tw_ir_block header)
 {
-    const tw_ir_blockdata *header = &b->func->blocks[b->loops->items[loop].header];
-    for (uint32_t i = 0; i < header->inst_count; i++)
-        if (tw_op_describe(b->func->insts[header->insts[i]].op)->kind != TW_KIND_PURE) return false;
+    const tw_ir_blockdata *block = &func->blocks[header];
+    for (uint32_t i = 0; i < block->inst_count; i++)
+        if (tw_op_describe(func->insts[block->insts[i]].op)->kind != TW_KIND_PURE) return false;
+    return true;
+}
+
+typedef enum exit_place { LEFT_AT_LATCH, LEFT_AT_HEADER, LEFT_IN_THE_MIDDLE } exit_place; /* at a header that only decides */
+
+static bool shape_of(const tw_ir_func *func, const tw_loops *loops, tw_loop loop, tw_reason *reason, exit_place *where)
+{
+    const tw_loopdata *data = &loops->items[loop];
+    uint64_t place = func->blocks[data->header].offset;
+    *where = LEFT_AT_LATCH;
+    if (data->latch_count != 1) return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop at 0x%" PRIx64 " continues from %u places", place, data->latch_count);
+    if (data->exit_count != 1) return tw_refuse(reason, TW_REFUSAL_EXIT, "the loop at 0x%" PRIx64 " has %u exits", place, data->exit_count);
+    if (data->exits[0].from == data->latches[0].from) return true;
+    *where = data->exits[0].from == data->header && is_pure_header(func, data->header) ? LEFT_AT_HEADER : LEFT_IN_THE_MIDDLE;
+    if (loops->innermost[data->exits[0].from] == loop) return true;
+    return tw_refuse(reason, TW_REFUSAL_EXIT, "the loop at 0x%" PRIx64 " is left from a loop inside it", place);
+}
+
+bool tw_build_promises(const tw_ir_func *func, const tw_loops *loops, tw_loop loop, tw_reason *reason)
+{
+    const tw_loopdata *data = &loops->items[loop];
+    exit_place where;
+    if (!shape_of(func, loops, loop, reason, &where)) return false;
+    for (uint32_t b = 0; b < data->block_count; b++) {
+        const tw_ir_blockdata *block = &func->blocks[data->blocks[b]];
+        for (uint32_t i = 0; i < block->inst_count; i++)
+            if (!has_place(&func->insts[block->insts[i]])) return refuse_inst(&func->insts[block->insts[i]], reason);
+    }
+    for (uint32_t c = 0; c < data->child_count; c++)
+        if (!tw_build_promises(func, loops, data->children[c], reason)) return false;
     return true;
 }
 
 static bool check_shape(tw_builder *b, tw_loop loop)
 {
-    const tw_loopdata *data = &b->loops->items[loop];
-    uint64_t place = b->func->blocks[data->header].offset;
-    if (data->latch_count != 1) return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "the loop at 0x%" PRIx64 " continues from %u places", place, data->latch_count);
-    if (data->exit_count != 1) return tw_refuse(b->reason, TW_REFUSAL_EXIT, "the loop at 0x%" PRIx64 " has %u exits", place, data->exit_count);
-    if (data->exits[0].from == data->latches[0].from) return true;
-    if (data->exits[0].from == data->header && is_pure_header(b, loop)) return b->top_tested[loop] = 1, true;
-    if (loop == 0 && loop_at(b, data->exits[0].from) == 0) return b->top_tested[loop] = 1, true;
-    return tw_refuse(b->reason, TW_REFUSAL_EXIT, "the loop at 0x%" PRIx64 " is left in its middle", place);
+    exit_place where;
+    if (!shape_of(b->func, b->loops, loop, b->reason, &where)) return false;
+    b->top_tested[loop] = where != LEFT_AT_LATCH;
+    if (where != LEFT_IN_THE_MIDDLE || loop == 0) return true;
+    return tw_refuse(b->reason, TW_REFUSAL_EXIT, "the loop at 0x%" PRIx64 " is left in its middle", b->func->blocks[b->loops->items[loop].header].offset);
 }
 
 static bool count_loop(tw_builder *b, tw_loop loop, uint32_t *trips)

@@ -55,6 +55,9 @@ typedef struct tw_builder {
     uint32_t depth;         /* recursion guard */
 } tw_builder;
 
+/* Whether a look at the function's own loops, before any is cut out, leaves hope for this one: its shape, that of the loops
+ * inside, and that it holds nothing but computation and memory. Cheap. */
+bool tw_build_promises(const tw_ir_func *func, const tw_loops *loops, tw_loop loop, tw_reason *reason);
 /* Fills b->model (empty, with name, func, place set) from b->cut, b->analysis. False with *b->reason. */
 bool tw_build_draft(tw_builder *b);
 /* Never fails: what doesn't match stays as it is. */

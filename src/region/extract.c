@@ -278,28 +278,13 @@ static bool enter(cutter *c, const choice *chosen)
 
 /* A local that leaves with a value which isn't the loop's own, but that it didn't have on arrival either: none of the loop's
  * values is live then, and still the loop must have run for what is read after it. */
-static bool leaves_with_another(const cutter *c, uint32_t local, const tw_ir_value *at_end)
+static bool leaves_with_another(const tw_ir_func *func, const tw_loops *loops, tw_loop loop, uint32_t local, const tw_ir_value *at_end)
 {
     tw_ir_value value = at_end[local];
     if (!value) return true;
-    if (value == c->from->blocks[c->loops->items[c->loop].header].local_values[local]) return false;
-    const tw_ir_valuedata *data = &c->from->values[value];
-    return data->kind == TW_IR_CONST || !tw_loop_has_block(c->loops, c->loop, data->block);
-}
-
-/* foreign[local]: it may leave through some exit with such a value, and be read. */
-static bool find_foreign(cutter *c, const tw_wasm *module, const tw_nest *nest, tw_arena *arena, bool *foreign)
-{
-    const tw_loopdata *loop = &c->loops->items[c->loop];
-    tw_ir_value *at_end = TW_NEW_ARRAY(arena, tw_ir_value, nest->local_count);
-    if (!at_end) return out_of_memory(c->reason);
-    bool any = false;
-    for (uint32_t e = 0; e < loop->exit_count; e++) {
-        bool known = tw_ir_locals_at_end(c->from, loop->exits[e].from, at_end);
-        for (uint32_t x = 0; x < nest->local_count; x++)
-            if (nest->touched[x] & TW_NEST_WRITTEN && (!known || leaves_with_another(c, x, at_end))) any = foreign[x] = true;
-    }
-    return !any || tw_exposed_locals(module, nest, TW_EXPOSED_AFTER, arena, foreign, NULL) == TW_OK || out_of_memory(c->reason);
+    if (value == func->blocks[loops->items[loop].header].local_values[local]) return false;
+    const tw_ir_valuedata *data = &func->values[value];
+    return data->kind == TW_IR_CONST || !tw_loop_has_block(loops, loop, data->block);
 }
 
 static bool holds(const bool *foreign, uint32_t count)
@@ -307,6 +292,30 @@ static bool holds(const bool *foreign, uint32_t count)
     for (uint32_t x = 0; x < count; x++)
         if (foreign[x]) return true;
     return false;
+}
+
+bool tw_cut_foreign(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_arena *arena, bool **out, tw_reason *reason)
+{
+    const tw_ir_func *func = tw_analysis_func(analysis);
+    const tw_loops *loops = tw_analysis_loops(analysis);
+    const tw_loopdata *data = &loops->items[loop];
+    tw_nest nest;
+    *out = NULL;
+    if (tw_wasm_nest(module, func->index, func->blocks[data->header].loop_offset, arena, &nest, NULL) != TW_OK)
+        return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop's bytecode isn't one wasm loop");
+    tw_ir_value *at_end = TW_NEW_ARRAY(arena, tw_ir_value, nest.local_count);
+    bool *foreign = TW_NEW_ARRAY(arena, bool, nest.local_count), any = false;
+    if (!at_end || !foreign) return out_of_memory(reason);
+    for (uint32_t e = 0; e < data->exit_count; e++) {
+        bool known = tw_ir_locals_at_end(func, data->exits[e].from, at_end);
+        for (uint32_t x = 0; x < nest.local_count; x++)
+            if (nest.touched[x] & TW_NEST_WRITTEN && (!known || leaves_with_another(func, loops, loop, x, at_end)))
+                any = foreign[x] = true;
+    }
+    if (!any) return true;
+    if (tw_exposed_locals(module, &nest, TW_EXPOSED_AFTER, arena, foreign, NULL) != TW_OK) return out_of_memory(reason);
+    if (holds(foreign, nest.local_count)) *out = foreign;
+    return true;
 }
 
 /* The loop's own values, by the locals that hold them. */
@@ -336,7 +345,7 @@ static bool find_live_outs(cutter *c, tw_values live, const bool *foreign, tw_ar
     find_own(c, live, locals, out);
     for (uint32_t k = out->live_in_count; k < c->to->param_count; k++) {
         tw_ir_value value = locals[out->locals[k]];
-        if (!foreign[out->locals[k]] || out->at_exit[k]) continue;
+        if (!foreign || !foreign[out->locals[k]] || out->at_exit[k]) continue;
         out->at_exit[k] = value ? copy_value(c, value) : 0;
         out->exit_known &= out->at_exit[k] != 0;
     }
@@ -363,7 +372,8 @@ static bool holds_other_code(const tw_ir_func *func, const tw_loops *loops, tw_l
     return false;
 }
 
-bool tw_cut_new(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_arena *arena, tw_cut *out, tw_reason *reason)
+bool tw_cut_new(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, const bool *foreign, tw_arena *arena, tw_cut *out,
+                tw_reason *reason)
 {
     const tw_ir_func *func = tw_analysis_func(analysis);
     const tw_loops *loops = tw_analysis_loops(analysis);
@@ -379,10 +389,7 @@ bool tw_cut_new(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_a
         if (nest.has_type || nest.exits[e].arity) return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "the loop takes or leaves values on the operand stack");
     cutter c = {.from = func, .loops = loops, .loop = loop, .reason = reason};
     tw_values live = tw_live_outs_of(analysis, loop);
-    bool *foreign = TW_NEW_ARRAY(arena, bool, func->local_count);
-    if (!foreign) return out_of_memory(reason);
-    if (!find_foreign(&c, module, &nest, arena, foreign)) return false;
-    *out = (tw_cut){.one_exit = nest.exit_count == 1 && !holds_other_code(func, loops, loop, &nest), .live_outs = live.count > 0 || holds(foreign, func->local_count)};
+    *out = (tw_cut){.one_exit = nest.exit_count == 1 && !holds_other_code(func, loops, loop, &nest), .live_outs = live.count > 0 || foreign};
     choice chosen = {0};
     if (!choose_locals(&nest, analysis, loop, out->live_outs, arena, &chosen, reason)) return false;
     out->locals = chosen.locals;

@@ -45,10 +45,13 @@ typedef struct tw_survey {
     tw_arena arena;
     tw_survey_loop *loops;     uint32_t loop_count, loop_capacity;
     tw_survey_region *regions; uint32_t region_count, region_capacity;
+    struct tw_survey **parts;  uint32_t part_count; /* of a module's survey: its functions', which own the models; NULL for none */
 } tw_survey;
 
-/* Never fails on a valid module but for memory: a function that can't be analysed has its loops refused. */
-tw_status tw_survey_new(const tw_wasm *module, const tw_detector_options *detector, tw_survey **out, tw_error *error);
+/* Never fails on a valid module but for memory: a function that can't be analysed has its loops refused. threads: as many as
+ * may work on it, this one included; what comes out doesn't depend on it. detector may be NULL. */
+tw_status tw_survey_new(const tw_wasm *module, const tw_detector_options *detector, unsigned threads, tw_survey **out,
+                        tw_error *error);
 void tw_survey_free(tw_survey *survey);
 void tw_survey_print(const tw_survey *survey, const tw_wasm *module, tw_bytes *out);
 

@@ -7,10 +7,11 @@
 
 #include "lift/lift.h"
 #include "region/builder.h"
+#include "region/crew.h"
 #include "region/detector.h"
 #include "region/rotate.h"
 
-enum { FUNCTION_MEMORY = 256 << 20, SURVEY_MEMORY = 1 << 30 };
+enum { FUNCTION_MEMORY = 256 << 20 };
 /* Each loop costs a walk over its function's bytes, of which a second does about this many; a function with more of both than any
  * compiler makes is left alone. */
 enum { MOST_WALKED = 64 << 20 };
@@ -28,18 +29,28 @@ typedef struct surveyor {
 
 /* ---- one loop ---- */
 
-static bool build(surveyor *s, tw_loop loop, const char *name, bool use_ifs, tw_model **out, tw_cut *cut, tw_arena *scratch,
-                  tw_reason *reason)
+typedef struct attempt {
+    bool use_ifs;
+    const bool *foreign;
+    tw_model *model;
+    tw_cut cut;
+    tw_arena scratch;
+    tw_reason reason;
+} attempt;
+
+static bool build(surveyor *s, tw_loop loop, const char *name, attempt *it)
 {
-    tw_builder b = {.arena = scratch, .reason = reason, .use_ifs = use_ifs, .cut = cut};
-    if (!tw_cut_new(s->module, s->analysis, loop, scratch, cut, reason)) return false;
+    tw_cut *cut = &it->cut;
+    tw_reason *reason = &it->reason;
+    tw_builder b = {.arena = &it->scratch, .reason = reason, .use_ifs = it->use_ifs, .cut = cut};
+    if (!tw_cut_new(s->module, s->analysis, loop, it->foreign, &it->scratch, cut, reason)) return false;
     b.func = cut->func;
     bool ok = false;
     if (tw_analysis_new(cut->func, FUNCTION_MEMORY, &b.analysis, NULL) == TW_OK && tw_model_new(&b.model, NULL) == TW_OK) {
         b.model->name = tw_arena_string(&b.model->arena, name, strlen(name));
         b.model->func = s->func->index;
         b.model->place = s->func->blocks[s->loops->items[loop].header].loop_offset;
-        ok = tw_rotate(cut, &b.analysis, scratch, &b.tails, reason) && tw_build_draft(&b);
+        ok = tw_rotate(cut, &b.analysis, &it->scratch, &b.tails, &it->reason) && tw_build_draft(&b);
         if (ok) {
             tw_build_reroll(&b);
             ok = tw_build_finish(&b) && !tw_analysis_failed(b.analysis);
@@ -51,9 +62,28 @@ static bool build(surveyor *s, tw_loop loop, const char *name, bool use_ifs, tw_
     if (ok && tw_model_verify(b.model, &error) != TW_OK) ok = tw_refuse(reason, TW_REFUSAL_CONTROL, "%.160s", error.message);
     tw_analysis_free(b.analysis);
     tw_ir_func_free(cut->func);
-    if (ok) *out = b.model;
-    else tw_model_free(b.model);
+    it->model = ok ? b.model : NULL;
+    if (!ok) tw_model_free(b.model);
     return ok;
+}
+
+/* Dearest last: what else is live after the loop is asked only of one that became a model. */
+static bool attempt_loop(surveyor *s, tw_loop loop, const char *name, attempt *it)
+{
+    bool *foreign;
+    it->use_ifs = true;
+    if (!tw_build_promises(s->func, s->loops, loop, &it->reason)) return false;
+    bool ok = build(s, loop, name, it);
+    if (!ok && it->reason.refusal == TW_REFUSAL_CONTROL) {
+        it->use_ifs = false;
+        ok = build(s, loop, name, it);
+    }
+    if (!ok) return false;
+    ok = tw_cut_foreign(s->module, s->analysis, loop, &it->scratch, &foreign, &it->reason);
+    if (ok && !foreign) return true;
+    tw_model_free(it->model);
+    it->foreign = foreign;
+    return ok && build(s, loop, name, it);
 }
 
 static bool add_region(surveyor *s, tw_loop loop, tw_model *model, const tw_cut *cut)
@@ -86,26 +116,22 @@ static void mark_inner(surveyor *s, tw_loop loop, uint32_t region)
 static void try_loop(surveyor *s, tw_loop loop)
 {
     tw_survey_loop *entry = &s->survey->loops[s->first + s->rank[loop]];
-    tw_reason reason = {0};
-    tw_cut cut;
-    tw_model *model = NULL;
-    tw_arena scratch;
-    tw_arena_init(&scratch, FUNCTION_MEMORY);
-    bool ok = build(s, loop, entry->name, true, &model, &cut, &scratch, &reason);
-    if (!ok && reason.refusal == TW_REFUSAL_CONTROL) ok = build(s, loop, entry->name, false, &model, &cut, &scratch, &reason);
-    if (ok && !add_region(s, loop, model, &cut)) {
-        tw_model_free(model);
+    attempt it = {0};
+    tw_arena_init(&it.scratch, FUNCTION_MEMORY);
+    bool ok = attempt_loop(s, loop, entry->name, &it);
+    if (ok && !add_region(s, loop, it.model, &it.cut)) {
+        tw_model_free(it.model);
         s->failed = true;
         ok = false;
     }
-    tw_arena_free(&scratch);
+    tw_arena_free(&it.scratch);
     if (ok) {
         entry->region = s->survey->region_count - 1;
         mark_inner(s, loop, entry->region);
         return;
     }
-    entry->refusal = (uint16_t)reason.refusal;
-    entry->detail = tw_arena_string(&s->survey->arena, reason.detail, strlen(reason.detail));
+    entry->refusal = (uint16_t)it.reason.refusal;
+    entry->detail = tw_arena_string(&s->survey->arena, it.reason.detail, strlen(it.reason.detail));
     for (uint32_t c = 0; c < s->loops->items[loop].child_count; c++) try_loop(s, s->loops->items[loop].children[c]);
 }
 
@@ -196,7 +222,7 @@ static void survey_loops(surveyor *s)
 static void survey_func(surveyor *s, uint32_t func)
 {
     tw_ir_func *ir;
-    if (!has_loop(s->module, func) || tw_lift(s->module, func, FUNCTION_MEMORY, &ir, NULL) != TW_OK) return;
+    if (tw_lift(s->module, func, FUNCTION_MEMORY, &ir, NULL) != TW_OK) return;
     s->func = ir;
     if (tw_analysis_new(ir, FUNCTION_MEMORY, &s->analysis, NULL) == TW_OK) {
         survey_loops(s);
@@ -205,28 +231,27 @@ static void survey_func(surveyor *s, uint32_t func)
     tw_ir_func_free(ir);
 }
 
-tw_status tw_survey_new(const tw_wasm *module, const tw_detector_options *detector, tw_survey **out, tw_error *error)
+bool tw_survey_function(const tw_wasm *module, uint32_t func, const tw_detector_options *detector, tw_survey **out)
 {
+    bool nominated = detector && detector->enabled && tw_detector_nominates(module, func, detector);
+    *out = NULL;
+    if (!nominated && !has_loop(module, func)) return true;
     tw_survey *survey = calloc(1, sizeof *survey);
-    TW_TRY_ALLOC(survey, error);
-    tw_arena_init(&survey->arena, SURVEY_MEMORY);
+    if (!survey) return false;
+    tw_arena_init(&survey->arena, FUNCTION_MEMORY);
     surveyor s = {.module = module, .survey = survey};
-    for (uint32_t f = module->imported_funcs; f < module->func_count && !s.failed; f++) {
-        if (detector && detector->enabled && tw_detector_nominates(module, f, detector) && tw_detector_add(module, f, survey)) continue;
-        survey_func(&s, f);
-    }
-    if (s.failed) {
-        tw_survey_free(survey);
-        return tw_fail_memory(error);
-    }
-    *out = survey;
-    return TW_OK;
+    if (!nominated || !tw_detector_add(module, func, survey)) survey_func(&s, func);
+    if (!s.failed) return *out = survey, true;
+    tw_survey_free(survey);
+    return false;
 }
 
 void tw_survey_free(tw_survey *survey)
 {
     if (!survey) return;
-    for (uint32_t r = 0; r < survey->region_count; r++) tw_model_free(survey->regions[r].model);
+    for (uint32_t p = 0; p < survey->part_count; p++) tw_survey_free(survey->parts[p]);
+    for (uint32_t r = 0; r < survey->region_count && !survey->parts; r++) tw_model_free(survey->regions[r].model);
+    free(survey->parts);
     tw_arena_free(&survey->arena);
     free(survey);
 }

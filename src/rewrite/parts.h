@@ -47,8 +47,8 @@ tw_status tw_part_make(tw_rewriter *r, tw_part *part);
 tw_status tw_outline(tw_rewriter *r, const tw_part *part);
 /* twin.c: parts of one function, ascending in the code. */
 tw_status tw_twin(tw_rewriter *r, const tw_part *const *parts, uint32_t count);
-/* The user's function again: behind a guard if `twin` isn't UINT32_MAX, with its probes if it needs some. */
-tw_status tw_guarded(tw_rewriter *r, uint32_t func, uint32_t twin, uint32_t guard);
+/* The user's function again: behind a guard that leaves for the twin if it has regions, with its probes if it needs some. */
+tw_status tw_guarded(tw_rewriter *r, uint32_t func, const tw_part *const *parts, uint32_t count);
 /* trampoline.c: a whole function as a region; the check refuses it in the site where that can't be. */
 void tw_trampoline_check(const tw_rewriter *r, tw_rewrite_site *site);
 tw_status tw_trampoline(tw_rewriter *r, tw_rewrite_site *site, uint32_t number);

@@ -48,7 +48,7 @@ static tw_status make_sites(tw_rewriter *r)
         bool whole = i >= o->region_count;
         uint32_t func = whole ? o->functions[i - o->region_count].func : o->regions[i].func;
         r->out->sites[i] = (tw_rewrite_site){.func = func, .whole_function = whole, .slot = i + 1,
-                                             .countdown = UINT32_MAX, .guard = UINT32_MAX, .installed = UINT32_MAX,
+                                             .countdown = UINT32_MAX, .rest = UINT32_MAX, .installed = UINT32_MAX,
                                              .twin = UINT32_MAX, .outlined = UINT32_MAX};
     }
     return TW_OK;
@@ -126,12 +126,12 @@ static void need_stubs(tw_rewriter *r)
 static tw_status rewrite_function(tw_rewriter *r, const tw_part *const *parts, uint32_t count)
 {
     uint32_t func = parts[0]->region->func;
-    uint32_t guard = export_global(r, "guard", func, TW_I32, 1);
+    uint32_t rest = export_global(r, "rest", func, TW_I32, 0);
     uint32_t twin = tw_edit_func_declare(r->edit, r->module->funcs[func].type, func);
     need_stubs(r);
     for (uint32_t i = 0; i < count; i++) {
         tw_rewrite_site *site = parts[i]->site;
-        site->guard = guard;
+        site->rest = rest;
         site->twin = twin;
         site->countdown = export_global(r, "countdown", parts[i]->number, TW_I64, 0);
         site->installed = export_global(r, "installed", parts[i]->number, TW_I32, 0);
@@ -139,7 +139,7 @@ static tw_status rewrite_function(tw_rewriter *r, const tw_part *const *parts, u
         TW_TRY(tw_outline(r, parts[i]));
     }
     TW_TRY(tw_twin(r, parts, count));
-    return tw_guarded(r, func, twin, guard);
+    return tw_guarded(r, func, parts, count);
 }
 
 static tw_status rewrite_regions(tw_rewriter *r, bool *rewritten)
@@ -200,7 +200,7 @@ static tw_status place_probes(tw_rewriter *r, const bool *rewritten)
 {
     if (!r->probes) return TW_OK;
     for (uint32_t i = r->module->imported_funcs; i < r->module->func_count; i++)
-        if (!rewritten[i] && (r->probes[i].entry || r->probes[i].loop_count)) TW_TRY(tw_guarded(r, i, UINT32_MAX, 0));
+        if (!rewritten[i] && (r->probes[i].entry || r->probes[i].loop_count)) TW_TRY(tw_guarded(r, i, NULL, 0));
     return TW_OK;
 }
 

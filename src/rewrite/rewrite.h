@@ -5,7 +5,8 @@
 /* Rewrites a module so that accepted regions ask a stub, and so that whatever runs can be stopped. Only appends; no
  * index of the user's ever shifts; functions that nothing was asked for stay byte-identical.
  *
- *   F         global.get $guard  if  params…  return_call $twin  end   then the original body, untouched
+ *   F         rest = 0 ?  params…  return_call $twin  end   --rest; when it is over: countdowns = 0
+ *             then the original body, untouched
  *   twin      F's body, where each region's loop is replaced by
  *                 ask = --countdown <= 0
  *                 again: if ask: [not installed: call_indirect slot 0 (region)]  (exit, headers, countdown) = call_indirect slot r (…)
@@ -22,7 +23,8 @@
  * All appended entities that the host needs are exported, with names that begin with "tw:":
  *   tw:stubs          the stub table; slot 0 is the generic stub (i32 region) -> ()
  *   tw:countdown:N    mutable i64, region N       tw:installed:N   mutable i32, 0 until the host has put the typed stub in
- *   tw:guard:F        mutable i32, function F; 1 at first, 0 = run the original body
+ *   tw:rest:F         mutable i32, function F: how many calls run the original body before one runs the twin again, which
+ *                     then asks at its first arrivals; 0 at first. -1 is as good as for ever
  *   tw:memory         the private memory for probes, where there is one
  *   tw:start          the start function of a module with sites, no longer run by instantiation: stubs come first. The host
  *                     calls it */
@@ -70,7 +72,7 @@ typedef struct tw_rewrite_site {
     uint32_t func;          /* the user's function */
     bool whole_function;
     uint32_t slot;          /* in the stub table */
-    uint32_t countdown, guard, installed; /* global indices; UINT32_MAX for a whole function but `installed` */
+    uint32_t countdown, rest, installed;  /* global indices; UINT32_MAX for a whole function but `installed` */
     uint32_t twin, outlined;              /* function indices; UINT32_MAX for a whole function */
     uint32_t exit_count;    /* exits 1 … exit_count, in the order of tw_nest */
     const uint8_t *params;  /* of the stub, tw_type bytes: live-ins, then headers; or the function's parameters */

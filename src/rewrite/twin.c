@@ -181,24 +181,41 @@ tw_status tw_twin(tw_rewriter *r, const tw_part *const *parts, uint32_t count)
     return finish(&c, status, false);
 }
 
-static void emit_guard(copier *c, uint32_t twin, uint32_t guard)
+static void emit_if_rested(copier *c, uint32_t rest)
 {
-    tw_emit_index(&c->e, TW_OP_GLOBAL_GET, guard);
+    tw_emit_index(&c->e, TW_OP_GLOBAL_GET, rest);
+    tw_emit_op(&c->e, TW_OP_I32_EQZ);
     tw_emit_block(&c->e, TW_OP_IF);
-    uint32_t params = tw_wasm_func_type(c->r->module, c->func)->param_count;
-    for (uint32_t i = 0; i < params; i++) tw_emit_index(&c->e, TW_OP_LOCAL_GET, i);
-    tw_emit_index(&c->e, TW_OP_RETURN_CALL, twin);
-    tw_emit_op(&c->e, TW_OP_END);
 }
 
-tw_status tw_guarded(tw_rewriter *r, uint32_t func, uint32_t twin, uint32_t guard)
+static void emit_guard(copier *c, const tw_part *const *parts, uint32_t count)
+{
+    tw_emit *e = &c->e;
+    uint32_t rest = parts[0]->site->rest, params = tw_wasm_func_type(c->r->module, c->func)->param_count;
+    emit_if_rested(c, rest);
+    for (uint32_t i = 0; i < params; i++) tw_emit_index(e, TW_OP_LOCAL_GET, i);
+    tw_emit_index(e, TW_OP_RETURN_CALL, parts[0]->site->twin);
+    tw_emit_op(e, TW_OP_END);
+    tw_emit_index(e, TW_OP_GLOBAL_GET, rest);
+    tw_emit_i32(e, 1);
+    tw_emit_op(e, TW_OP_I32_SUB);
+    tw_emit_index(e, TW_OP_GLOBAL_SET, rest);
+    emit_if_rested(c, rest);
+    for (uint32_t i = 0; i < count; i++) {
+        tw_emit_i64(e, 0);
+        tw_emit_index(e, TW_OP_GLOBAL_SET, parts[i]->site->countdown);
+    }
+    tw_emit_op(e, TW_OP_END);
+}
+
+tw_status tw_guarded(tw_rewriter *r, uint32_t func, const tw_part *const *parts, uint32_t count)
 {
     copier c = {.r = r, .func = func, .e = {.edit = r->edit, .func = func}};
     tw_status status = begin(&c, false);
     if (status == TW_OK) {
         tw_emit_place(&c.e, tw_reader_offset(&c.reader));
         if (r->probes && r->probes[func].entry) tw_emit_entry_probe(&c.e, r->probe_memory);
-        if (twin != UINT32_MAX) emit_guard(&c, twin, guard);
+        if (count) emit_guard(&c, parts, count);
         status = copy_code(&c, NULL, 0);
     }
     return finish(&c, status, true);

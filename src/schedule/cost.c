@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "schedule/scheduler.h"
 
-enum { UNKNOWN_TRIPS = 256 /* when facts have no hint */ };
+enum { UNKNOWN_TRIPS = 256 /* when facts have no hint */, RECORD_COST = 4 };
 
 bool tw_is_parallel(const tw_scheduler *s, uint32_t loop)
 {
@@ -84,12 +84,23 @@ tw_widths tw_measure_widths(const tw_scheduler *s, uint32_t node, uint32_t loop)
 
 /* ---- costs ---- */
 
+/* A constant stride of a few elements, or back by one: whole vectors are moved and sorted. */
+static bool is_in_records(const tw_scheduler *s, uint32_t access, uint32_t loop)
+{
+    const tw_model_access *x = &s->model->accesses[access];
+    uint32_t index = s->model->affines[x->address].coef[s->model->loops[loop].depth];
+    if (index == TW_NONE) return false;
+    const tw_expr_node *coef = &s->model->exprs[index];
+    int64_t stride = (int32_t)coef->imm;
+    return coef->kind == TW_EXPR_CONST && stride % x->width == 0 && (stride == -x->width || (stride > 0 && stride / x->width <= 4));
+}
+
 static double access_cost(const tw_scheduler *s, const tw_node *n, uint32_t lane_loop, uint32_t lanes)
 {
     if (lanes == 1) return 1;
     tw_stride stride = tw_stride_by(s->model, s->facts, n->access, lane_loop);
     if (stride == TW_STRIDE_ZERO || stride == TW_STRIDE_UNIT) return 1;
-    return 1.5 * lanes;
+    return is_in_records(s, n->access, lane_loop) ? RECORD_COST : 1.5 * lanes;
 }
 
 /* Of one trip of a loop's body. */

@@ -53,7 +53,7 @@ static void the_hot_function_has_no_body_but_the_kernel(void **state)
     assert_int_equal(tw_core_assemble(hot_add(), strlen(hot_add()), &binary, &error), TW_OK);
     tw_wasm module = decode((tw_span){(uint8_t *)binary.data, binary.size});
     const tw_detector_options detector = {.enabled = true, .v128_ratio_threshold = 0.05, .min_trip_count = 64};
-    assert_int_equal(tw_survey_new(&module, &detector, &survey, &error), TW_OK);
+    assert_int_equal(tw_survey_new(&module, &detector, 1, &survey, &error), TW_OK);
     assert_int_equal(survey->region_count, 1);
     assert_true(survey->regions[0].whole_function);
     const tw_rewrite_function whole = {.func = survey->regions[0].func};

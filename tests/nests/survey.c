@@ -48,7 +48,7 @@ static void survey_module(uint64_t seed, tw_span bytes, tally *sum)
     tw_survey *survey;
     const tw_detector_options off = {0};
     if (tw_wasm_decode(bytes, NULL, &module, &error) != TW_OK) fail(seed, "not decoded", &error);
-    if (tw_survey_new(&module, &off, &survey, &error) != TW_OK) fail(seed, "not surveyed", &error);
+    if (tw_survey_new(&module, &off, 1, &survey, &error) != TW_OK) fail(seed, "not surveyed", &error);
     for (uint32_t r = 0; r < survey->region_count; r++) check_model(seed, survey->regions[r].model);
     for (uint32_t l = 0; l < survey->loop_count; l++) sum->refusals[survey->loops[l].refusal]++;
     sum->nests++;

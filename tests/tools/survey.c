@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     uint8_t *bytes = argc > 1 ? read_file(argv[1], &size) : NULL;
     if (!bytes) return fprintf(stderr, "usage: tw-survey MODULE.wasm [ir|model|describe]\n"), 2;
     if (tw_wasm_decode((tw_span){bytes, size}, NULL, &module, &error) != TW_OK ||
-        tw_wasm_check_bodies(&module, NULL, &error) != TW_OK || tw_survey_new(&module, NULL, &survey, &error) != TW_OK)
+        tw_wasm_check_bodies(&module, NULL, &error) != TW_OK || tw_survey_new(&module, NULL, 3, &survey, &error) != TW_OK)
         return fprintf(stderr, "%s\n", error.message), 1;
     if (argc > 2 && !strcmp(argv[2], "ir")) print_ir(&module, &out);
     tw_survey_print(survey, &module, &out);

@@ -204,6 +204,36 @@ static void add_product(draft *d, int loop)
     tw_bytes_printf(&d->body, "store x%u v%u\n", add_access_with(d, loop, true, base, c), value);
 }
 
+/* Pixels, complex numbers: elements of one record read and written, all of them or some, with or without others between. */
+static void add_records(draft *d)
+{
+    static const int counts[] = {1, 7, 8, 9, 31, 33, 40, 65, 100};
+    int64_t w = width_of(d);
+    int size = 2 + (int)pick(3), depth = pick(4) == 0;
+    if (depth) {
+        add_loop(d, -1, 3, false);
+        tw_bytes_append_string(&d->body, "n0 {\n");
+    }
+    int loop = depth;
+    add_loop(d, depth - 1, counts[pick(9)], false);
+    tw_bytes_printf(&d->body, "n%d {\n", loop);
+    int64_t steps[2] = {w * 500, w * size};
+    int64_t *at = depth ? steps : steps + 1, from = 100000, to = pick(3) ? 300000 : from;
+    if (pick(6) == 0) to = from + w * (1 + pick(2));
+    for (int k = 0; k < size; k++) {
+        if (pick(4) == 0) continue; /* a gap */
+        uint32_t value = add_read_with(d, loop, from + w * (int64_t)pick((uint32_t)size), at);
+        if (pick(2)) value = combine(d, value, add_read_with(d, loop, to + w * (pick(4) ? k : (int64_t)pick((uint32_t)size)), at));
+        if (pick(8) == 0) value = combine(d, value, add_read_with(d, loop, 600000, (int64_t[]){w, -w} + !depth));
+        tw_bytes_printf(&d->body, "store x%u v%u\n", add_access_with(d, loop, true, to + w * k, at), value);
+    }
+    if (pick(6) == 0) {
+        uint32_t value = add_read_with(d, loop, from, at);
+        tw_bytes_printf(&d->body, "store x%u v%u\n", add_access_with(d, loop, true, 800000, (int64_t[]){w * 200, w} + !depth), value);
+    }
+    tw_bytes_append_string(&d->body, depth ? "}\n}\n" : "}\n");
+}
+
 /* Two or three loops and a product inside, with or without a statement beside the inner ones. */
 static void add_matrices(draft *d)
 {
@@ -251,7 +281,9 @@ static void add_nest(draft *d, int parent, int levels)
 static void make_text(tw_bytes *out)
 {
     draft d = {.type = "ifdb"[pick(4)]};
-    if (pick(2)) add_matrices(&d);
+    uint32_t kind = pick(5);
+    if (kind < 2) add_matrices(&d);
+    else if (kind == 2) add_records(&d);
     else add_nest(&d, -1, 1 + (int)pick(3));
     tw_bytes_append_string(out, "region \"random\" exits-at-end exit 1\n");
     for (uint32_t l = 0; l < d.loop_count; l++) {

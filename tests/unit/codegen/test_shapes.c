@@ -276,9 +276,42 @@ static void arrays_far_apart_at_constant_addresses(void **state)
     subject_free(&s);
 }
 
+/* Each of two channels that lie interleaved is the other's gap: while threads share the channels out, no gap is rewritten. */
+static void gaps_that_other_threads_fill_are_left_alone(void **state)
+{
+    (void)state;
+    static const char form[] = "region \"channels\" exits-at-end exit 1\nloop n0 trips e0\nloop n1 in n0 trips e1\n"
+                               "expr e0 = const i64 2\nexpr e1 = const i64 100\nexpr e2 = const i32 4096\nexpr e3 = const i32 8192\n"
+                               "expr e4 = const i32 4\nexpr e5 = const i32 8\n"
+                               "affine a0 i32 in n1 = e2 + e4 * n1\naffine a1 i32 in n1 = e3 + e4 * n0 + e5 * n1\n"
+                               "access x0 i32.load a0 + 0 in n1\naccess x1 i32.store a1 + 0 in n1\n"
+                               "value v0 = read x0\nn0 {\n  n1 {\n    read v0\n    store x1 v0\n  }\n}\nend\n"
+                               "fact parallel n1\nfact trips n0 2\nfact trips n1 128\nfact stride x0 n1 unit\nfact group x1 1\n";
+    for (int shared = 0; shared < 2; shared++) {
+        char text[2048];
+        int length = snprintf(text, sizeof text, "%s%s", form, shared ? "fact parallel n0\n" : "");
+        subject s;
+        subject_from_text(&s, text, (size_t)length);
+        tw_arena arena;
+        tw_arena_init(&arena, TW_ARENA_NO_LIMIT);
+        tw_tree *tree;
+        tw_error error;
+        tw_bytes code = {0};
+        assert_int_equal(tw_schedule_make(s.model, &s.facts, tw_codegen_target(codegen), &arena, &tree, &error), TW_OK);
+        assert_int_equal(tree->outer_parallel, shared);
+        assert_int_equal(tw_codegen_dump(codegen, tree, 3, "llvm", &code, &error), TW_OK);
+        tw_bytes_append_byte(&code, 0);
+        assert_int_equal(strstr((char *)code.data, "store <") != NULL, !shared);
+        tw_bytes_free(&code);
+        tw_arena_free(&arena);
+        subject_free(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gaps_that_other_threads_fill_are_left_alone),
         cmocka_unit_test(guards_ifs_and_carried_scalars),
         cmocka_unit_test(threads_share_a_sequential_loop),
         cmocka_unit_test(the_range_check_is_exact),

@@ -413,7 +413,7 @@ static void a_kernel_out_of_range_switches_the_region_off(void **state)
     begin(&w, parse(fill_text, sizeof fill_text - 1), refusing_kernel, TW_DISPATCH_FORCE, 1, true);
     assert_int_equal(guest_fill(&w, 100, 50, 64, 0), 100);
     assert_filled(&w, 5000, 64);
-    assert_true(w.answer.retire);
+    assert_true(w.answer.rest == UINT64_MAX);
     assert_int_equal(stats_of(&w).refusals[TW_REFUSAL_INTERNAL], 1);
     assert_int_equal(guest_fill(&w, 100, 50, 64, 0), 100);
     assert_int_equal(stats_of(&w).arrivals, 1);
@@ -502,6 +502,40 @@ static void a_losing_region_is_asked_less_and_less(void **state)
     assert_int_equal(stats.refusals[TW_REFUSAL_FEW], stats.arrivals);
     assert_int_equal(w.compiler.requests, 0);
     end(&w);
+}
+
+/* Rows that leave the memory, again and again; then good ones. */
+static void a_function_rests_once_its_region_loses_for_long(void **state)
+{
+    (void)state;
+    for (int forced = 0; forced < 2; forced++) {
+        world w;
+        begin(&w, parse(fill_text, sizeof fill_text - 1), fill_kernel, forced ? TW_DISPATCH_FORCE : TW_DISPATCH_AUTO, 1, true);
+        tw_raw bad[5] = {garbled(4000), garbled(4000), garbled(64), garbled(0)};
+        int asked = 0;
+        do {
+            tw_raw values[5];
+            memcpy(values, bad, sizeof values);
+            arrive(&w, values);
+        } while (!w.answer.rest && ++asked < 1000);
+        assert_int_equal(stats_of(&w).dispatches, 0);
+        if (forced) {
+            assert_int_equal(asked, 1000);
+        } else {
+            assert_in_range(asked, 5, 50);
+            assert_in_range(w.answer.rest, 1000000, 100000000);
+            uint64_t before = stats_of(&w).original_iterations;
+            tw_dispatch_rests(w.dispatch, 0, 100);
+            arrive(&w, memcpy((tw_raw[5]){{0}}, bad, sizeof bad));
+            assert_true(stats_of(&w).original_iterations >= before + 99 * 4000ull * 4000);
+            assert_true(w.answer.rest > 0);
+        }
+        w.countdown = 0;
+        for (int k = 0; k < 300 && !stats_of(&w).dispatches; k++) guest_fill(&w, 300, 100, 64, 2e-6);
+        assert_true(stats_of(&w).dispatches > 0);
+        assert_int_equal(w.answer.rest, 0);
+        end(&w);
+    }
 }
 
 static void a_kernel_slower_than_the_original_is_dropped(void **state)
@@ -680,6 +714,7 @@ int main(void)
         cmocka_unit_test(a_whole_function_is_answered_by_its_kernel),
         cmocka_unit_test(echo_and_trap_compile_nothing),
         cmocka_unit_test(a_losing_region_is_asked_less_and_less),
+        cmocka_unit_test(a_function_rests_once_its_region_loses_for_long),
         cmocka_unit_test(a_kernel_slower_than_the_original_is_dropped),
         cmocka_unit_test(a_faster_one_is_kept_and_remembered),
         cmocka_unit_test(a_one_level_loop_is_judged_without_its_surroundings),

@@ -97,6 +97,33 @@ static void the_stub_says_what_becomes_of_the_loop(void **state)
     }
 }
 
+/* Finished, and then two calls as they came, whatever the countdown says. */
+static void resting_stub(FILE *out, const tw_rewrite_site *site, uint32_t number)
+{
+    (void)number;
+    fprintf(out, "i32.const 2 global.set %u i32.const 1 i32.const 5 i32.const 70 i64.const 1000", site->rest);
+}
+
+static void a_function_at_rest_runs_its_body_and_then_asks_again(void **state)
+{
+    (void)state;
+    fixture f;
+    for (int nested = 0; nested < 2; nested++) {
+        char text[1000];
+        int size = snprintf(text, sizeof text, "%.*s", (int)(sizeof sum_text - 2), sum_text);
+        for (int call = 2; call <= 8; call++)
+            size += snprintf(text + size, sizeof text - (size_t)size, "(func (export \"%d\") (result i32) (call $sum (i32.const 5)))", call);
+        snprintf(text + size, sizeof text - (size_t)size, ")");
+        load(&f, text);
+        tw_rewrite_region region = sum_region(&f);
+        region.nested = nested;
+        apply(&f, &(tw_rewrite_options){.regions = &region, .region_count = 1});
+        expect_run(&f, resting_stub, "run() => i32:700\n2() => i32:100\n3() => i32:100\n4() => i32:700\n5() => i32:100\n"
+                                     "6() => i32:100\n7() => i32:700\n8() => i32:100\n");
+        unload(&f);
+    }
+}
+
 static void the_site_describes_the_stub(void **state)
 {
     (void)state;
@@ -121,7 +148,7 @@ static void the_site_describes_the_stub(void **state)
     static const struct { const char *name; size_t offset;
     } names[] = {{"tw:countdown:0", offsetof(tw_rewrite_site, countdown)},
                  {"tw:installed:0", offsetof(tw_rewrite_site, installed)},
-                 {"tw:guard:0", offsetof(tw_rewrite_site, guard)}};
+                 {"tw:rest:0", offsetof(tw_rewrite_site, rest)}};
     for (size_t n = 0; n < 3; n++) {
         uint32_t found = UINT32_MAX;
         for (uint32_t i = 0; i < again.export_count; i++)
@@ -394,6 +421,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_stub_says_what_becomes_of_the_loop),
+        cmocka_unit_test(a_function_at_rest_runs_its_body_and_then_asks_again),
         cmocka_unit_test(the_site_describes_the_stub),
         cmocka_unit_test(other_functions_are_untouched_and_l_is_call_free),
         cmocka_unit_test(nothing_to_do_changes_nothing),

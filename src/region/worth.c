@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "region/worth.h"
+
+enum { LARGE_FUNCTION = 1024 }; /* bytes of code */
+
+/* One loop that copies or fills: memory bounds it, and allocators and libraries are full of short ones. */
+static bool only_moves(const tw_model *model)
+{
+    if (model->loop_count != 1 || model->carried_count || model->output_count) return false;
+    for (uint32_t v = 0; v < model->value_count; v++)
+        if (model->values[v].kind == TW_VALUE_OP) return false;
+    return true;
+}
+
+static bool has_promising(const tw_survey *survey, const char *const *why, uint32_t func)
+{
+    for (uint32_t r = 0; r < survey->region_count; r++)
+        if (survey->regions[r].func == func && !why[r]) return true;
+    return false;
+}
+
+/* A function that gets its twin anyway keeps all its regions. */
+static void forgive(const tw_survey *survey, const char **why)
+{
+    for (uint32_t r = 0; r < survey->region_count; r++)
+        if (why[r] && has_promising(survey, why, survey->regions[r].func)) why[r] = NULL;
+}
+
+void tw_survey_doubts(const tw_wasm *module, const tw_survey *survey, const char **why)
+{
+    for (uint32_t r = 0; r < survey->region_count; r++) {
+        const tw_survey_region *region = &survey->regions[r];
+        bool large = module->funcs[region->func].body.size > LARGE_FUNCTION;
+        why[r] = large && !region->whole_function && only_moves(region->model)
+                     ? "it only moves data, and its function is large" : NULL;
+    }
+    forgive(survey, why);
+}
