@@ -5,7 +5,7 @@ set -eu
 
 packages="cmake ninja-build gcc g++ make pkg-config git ca-certificates
 clang-19 lld-19 llvm-19-dev libclang-rt-19-dev wasi-libc libclang-rt-19-dev-wasm32 wabt
-libisl-dev libsodium-dev libjansson-dev libcmocka-dev python3"
+libisl-dev libsodium-dev libjansson-dev libcmocka-dev zlib1g-dev libzstd-dev python3"
 
 # Rust: rustup's if it is there and new enough, else Debian's. A ready-made engine needs none.
 [ -n "${TW_ENGINE_DIR:-}" ] || sh "$(dirname "$0")/rust.sh" >/dev/null || packages="$packages rustc-web cargo-web"

@@ -2,11 +2,15 @@
 /* The compiler's thread: takes questions in order, asks the worker, answers. It starts the worker when there is none, once
  * more when one had gone to sleep just as it was asked, and kills it when it breaks a promise or takes too long. */
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "compile/compile.h"
 #include "compile/installation.h"
@@ -36,12 +40,12 @@ typedef struct dump {
 
 struct tw_compiler {
     pthread_mutex_t lock;
-    pthread_cond_t wake;
-    pthread_t thread;
+    pthread_cond_t wake, parted;
     question *first, **last;
     uint32_t waiting;
     atomic_bool closing;
-    bool has_thread;
+    int closed; /* can be read from then on */
+    bool has_thread, has_parted; /* the thread has answered everything and frees the rest */
     tw_process process; /* the thread's */
     uint64_t limit_ns;
     char path[PATH_MAX];
@@ -99,9 +103,9 @@ static tw_status ask_once(tw_compiler *compiler, const question *q, uint64_t unt
     bool broken = false;
     *silent = false;
     if (!tw_process_is_alive(&compiler->process)) TW_TRY(tw_process_start(&compiler->process, compiler->path, error));
-    tw_status status = tw_process_ask(&compiler->process, q->kind, q->request, q->size, until, &compiler->closing, answer,
+    tw_status status = tw_process_ask(&compiler->process, q->kind, q->request, q->size, until, compiler->closed, answer,
                                       &broken, silent, error);
-    if (broken) tw_process_end(&compiler->process);
+    if (broken && !atomic_load(&compiler->closing)) tw_process_end(&compiler->process);
     return status;
 }
 
@@ -145,6 +149,26 @@ static question *next_question(tw_compiler *compiler)
     return q;
 }
 
+static void free_compiler(tw_compiler *compiler)
+{
+    pthread_cond_destroy(&compiler->wake);
+    pthread_cond_destroy(&compiler->parted);
+    pthread_mutex_destroy(&compiler->lock);
+    close(compiler->closed);
+    free(compiler);
+}
+
+/* Whoever closes the compiler needn't wait for the system to clear the worker away. */
+static void part(tw_compiler *compiler)
+{
+    tw_process process = compiler->process;
+    pthread_mutex_lock(&compiler->lock);
+    compiler->has_parted = true;
+    pthread_cond_signal(&compiler->parted);
+    pthread_mutex_unlock(&compiler->lock);
+    tw_process_reap(&process);
+}
+
 static void *work(void *context)
 {
     tw_compiler *compiler = context;
@@ -152,7 +176,7 @@ static void *work(void *context)
         answer_question(compiler, q);
         free(q);
     }
-    tw_process_end(&compiler->process);
+    tw_process_kill(&compiler->process);
     for (question *q; (q = compiler->first);) {
         tw_error error;
         tw_bytes none = {0};
@@ -161,6 +185,7 @@ static void *work(void *context)
         deliver(compiler, q, TW_TERMINATED, &none, &error);
         free(q);
     }
+    part(compiler);
     return NULL;
 }
 
@@ -183,6 +208,7 @@ static void init_locks(tw_compiler *compiler)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&compiler->lock, NULL);
     pthread_cond_init(&compiler->wake, &monotonic);
+    pthread_cond_init(&compiler->parted, &monotonic);
     pthread_condattr_destroy(&monotonic);
 }
 
@@ -195,6 +221,11 @@ tw_status tw_compiler_new(const tw_compiler_options *options, tw_compiler **out,
     if (path ? !compiler->path[0] : !tw_worker_find(compiler->path, sizeof compiler->path)) {
         free(compiler);
         return tw_fail(error, TW_IO, "the compile worker (tensor-wasm-compile) isn't installed: without it no loop is offloaded");
+    }
+    compiler->closed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (compiler->closed < 0) {
+        free(compiler);
+        return tw_fail(error, TW_IO, "no descriptor for the compiler: %s", strerror(errno));
     }
     uint32_t limit_ms = options && options->limit_ms ? options->limit_ms : DEFAULT_LIMIT_MS;
     compiler->limit_ns = (uint64_t)limit_ms * 1000000;
@@ -209,19 +240,26 @@ void tw_compiler_free(tw_compiler *compiler)
     if (!compiler) return;
     pthread_mutex_lock(&compiler->lock);
     atomic_store(&compiler->closing, true);
+    eventfd_write(compiler->closed, 1);
     pthread_cond_signal(&compiler->wake);
+    while (compiler->has_thread && !compiler->has_parted) pthread_cond_wait(&compiler->parted, &compiler->lock);
     pthread_mutex_unlock(&compiler->lock);
-    if (compiler->has_thread) pthread_join(compiler->thread, NULL);
-    pthread_cond_destroy(&compiler->wake);
-    pthread_mutex_destroy(&compiler->lock);
-    free(compiler);
+    free_compiler(compiler);
+}
+
+static bool start_thread(tw_compiler *compiler)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, work, compiler)) return false;
+    pthread_detach(thread);
+    return true;
 }
 
 /* The thread is started by the first question. Under the lock. */
 static tw_status enqueue(tw_compiler *compiler, question *q, tw_error *error)
 {
     if (compiler->waiting >= QUEUE_MAX) return tw_fail(error, TW_LIMIT, "%u kernels wait to be compiled", compiler->waiting);
-    if (!compiler->has_thread && pthread_create(&compiler->thread, NULL, work, compiler))
+    if (!compiler->has_thread && !start_thread(compiler))
         return tw_fail(error, TW_NO_MEMORY, "no thread for the compiler");
     compiler->has_thread = true;
     *compiler->last = q;

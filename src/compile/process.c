@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -12,8 +13,6 @@
 #include <unistd.h>
 
 #include "os/clock.h"
-
-enum { LOOK_MS = 20 /* between two looks at the cancel flag */ };
 
 /* ---- start and end ---- */
 
@@ -66,12 +65,22 @@ static void forget(tw_process *process)
     *process = (tw_process){0};
 }
 
-void tw_process_end(tw_process *process)
+void tw_process_kill(tw_process *process)
+{
+    if (process->pid) kill(process->pid, SIGKILL);
+}
+
+void tw_process_reap(tw_process *process)
 {
     if (!process->pid) return;
-    kill(process->pid, SIGKILL);
     while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR) continue;
     forget(process);
+}
+
+void tw_process_end(tw_process *process)
+{
+    tw_process_kill(process);
+    tw_process_reap(process);
 }
 
 bool tw_process_is_alive(tw_process *process)
@@ -88,7 +97,7 @@ bool tw_process_is_alive(tw_process *process)
 typedef struct talk {
     tw_process *process;
     uint64_t until;
-    const atomic_bool *cancel;
+    int cancel;
     tw_error *error;
     size_t heard; /* bytes of the answer */
 } talk;
@@ -96,7 +105,7 @@ typedef struct talk {
 static int wait_ms(uint64_t now, uint64_t until)
 {
     uint64_t left = until > now ? (until - now) / 1000000 + 1 : 0;
-    return left < LOOK_MS ? (int)left : LOOK_MS;
+    return left < INT_MAX ? (int)left : INT_MAX;
 }
 
 /* Until the socket can be written or read, or the time is over. */
@@ -104,10 +113,10 @@ static tw_status wait_for(talk *t, short events)
 {
     for (;;) {
         uint64_t now = tw_clock_now();
-        if (atomic_load(t->cancel)) return tw_fail(t->error, TW_TERMINATED, "the compiler was closed");
         if (now >= t->until) return tw_fail(t->error, TW_LIMIT, "the compile worker took too long and was killed");
-        struct pollfd p = {.fd = t->process->fd, .events = events};
-        int ready = poll(&p, 1, wait_ms(now, t->until));
+        struct pollfd p[] = {{.fd = t->process->fd, .events = events}, {.fd = t->cancel, .events = POLLIN}};
+        int ready = poll(p, 2, wait_ms(now, t->until));
+        if (ready > 0 && p[1].revents) return tw_fail(t->error, TW_TERMINATED, "the compiler was closed");
         if (ready > 0) return TW_OK;
         if (ready < 0 && errno != EINTR) return tw_fail(t->error, TW_IO, "waiting for the compile worker: %s", strerror(errno));
     }
@@ -179,7 +188,7 @@ static tw_status receive_answer(talk *t, tw_frame *frame, tw_bytes *answer)
 }
 
 tw_status tw_process_ask(tw_process *process, tw_question question, const char *request, size_t size, uint64_t until,
-                         const atomic_bool *cancel, tw_bytes *answer, bool *broken, bool *silent, tw_error *error)
+                         int cancel, tw_bytes *answer, bool *broken, bool *silent, tw_error *error)
 {
     talk t = {.process = process, .until = until, .cancel = cancel, .error = error};
     tw_frame frame = {TW_QUESTION_MAGIC, question, (uint32_t)size};

@@ -4,7 +4,6 @@
 
 /* One worker process and the talk with it. One thread at a time. */
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -19,15 +18,17 @@ typedef struct tw_process {
 
 /* Starts `path`: nothing inherited but its socket, no environment to speak of. */
 tw_status tw_process_start(tw_process *process, const char *path, tw_error *error);
-/* Kills it, if there is one, and waits until it is gone. */
+/* Kills it, if there is one, and waits until it is gone, which takes the system some milliseconds: = kill, reap. */
 void tw_process_end(tw_process *process);
+void tw_process_kill(tw_process *process);
+void tw_process_reap(tw_process *process);
 /* Notices one that has left by itself. */
 bool tw_process_is_alive(tw_process *process);
 
-/* Asks and waits for the answer, until the clock says `until` or *cancel is set (looked at every few milliseconds). TW_OK:
+/* Asks and waits for the answer, until the clock says `until` or the descriptor `cancel` can be read. TW_OK:
  * `answer` holds the payload. A failure that the worker reported has its status and reason. *broken is set for anything
  * else: the process must be ended; *silent as well when it went without having answered a byte. */
 tw_status tw_process_ask(tw_process *process, tw_question question, const char *request, size_t size, uint64_t until,
-                         const atomic_bool *cancel, tw_bytes *answer, bool *broken, bool *silent, tw_error *error);
+                         int cancel, tw_bytes *answer, bool *broken, bool *silent, tw_error *error);
 
 #endif
