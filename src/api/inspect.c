@@ -41,6 +41,15 @@ static void key_model(tw_bytes *out, int *first, const tw_model *model)
     tw_bytes_free(&text);
 }
 
+static void json_region(tw_bytes *out, int *first, const tw_survey_region *region)
+{
+    if (region->hopeless != TW_REFUSAL_NONE) {
+        key_string(out, first, "left_alone", tw_refusal_name((tw_refusal)region->hopeless));
+        key_string(out, first, "detail", region->why_hopeless);
+    }
+    key_model(out, first, region->model);
+}
+
 static void json_loop(tw_bytes *out, const tw_survey *survey, const tw_survey_loop *loop)
 {
     int first = 1;
@@ -54,7 +63,7 @@ static void json_loop(tw_bytes *out, const tw_survey *survey, const tw_survey_lo
     if (now != IS_REGION) key_string(out, &first, "refusal", tw_refusal_name((tw_refusal)loop->refusal));
     if (loop->detail) key_string(out, &first, "detail", loop->detail);
     if (loop->region != TW_NONE) key_string(out, &first, "region", survey->regions[loop->region].model->name);
-    if (now == IS_REGION) key_model(out, &first, survey->regions[loop->region].model);
+    if (now == IS_REGION) json_region(out, &first, &survey->regions[loop->region]);
     tw_bytes_append_byte(out, '}');
 }
 
@@ -88,13 +97,21 @@ static void write_json(const tw_module *module, const tw_survey *survey, tw_byte
     tw_bytes_append_string(out, "\n  ]\n}\n");
 }
 
+static void text_region(tw_bytes *out, const tw_survey_region *region)
+{
+    tw_bytes_append_string(out, "region");
+    if (region->hopeless != TW_REFUSAL_NONE)
+        tw_bytes_printf(out, "; auto leaves it alone: %s", region->why_hopeless);
+    tw_bytes_append_byte(out, '\n');
+    tw_model_describe(region->model, 1, out);
+}
+
 static void text_loop(tw_bytes *out, const tw_survey *survey, const tw_survey_loop *loop)
 {
     tw_bytes_printf(out, "%s at 0x%" PRIx64 ", depth %u: ", loop->name, loop->place, loop->depth);
     switch (standing_of(loop)) {
     case IS_REGION:
-        tw_bytes_append_string(out, "region\n");
-        tw_model_describe(survey->regions[loop->region].model, 1, out);
+        text_region(out, &survey->regions[loop->region]);
         break;
     case IS_INNER: tw_bytes_printf(out, "part of %s\n", survey->regions[loop->region].model->name); break;
     case IS_REFUSED:

@@ -81,6 +81,7 @@ static void json_row(tw_bytes *out, const row *r)
     key_string(out, &first, "name", r->name);
     key_number(out, &first, "function", r->region->func);
     key_number(out, &first, "offset", r->region->place);
+    if (r->region->hopeless != TW_REFUSAL_NONE) key_string(out, &first, "hopeless", tw_refusal_name((tw_refusal)r->region->hopeless));
     tw_json_key(out, &first, "whole_function");
     tw_bytes_append_string(out, r->region->whole_function ? "true" : "false");
     key_number(out, &first, "arrivals", r->stats.arrivals);

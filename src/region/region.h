@@ -30,6 +30,9 @@ typedef struct tw_survey_region {
     uint64_t place;             /* of the wasm `loop` opcode */
     bool nested;                /* has inner loops */
     bool whole_function;
+    uint16_t hopeless;          /* tw_refusal: what all arrivals would be refused with that bring more than a handful of
+                                   iterations (region/chance.h); NONE: it may pay. It is a region all the same */
+    char *why_hopeless;         /* "dependence: …"; NULL for NONE */
     /* for the rewrite, in the order of the stub's signature: the model's symbols, live-ins first, then headers */
     uint32_t *live_ins, live_in_count;
     uint32_t *headers, header_count;

@@ -7,6 +7,7 @@
 
 #include "lift/lift.h"
 #include "region/builder.h"
+#include "region/chance.h"
 #include "region/crew.h"
 #include "region/detector.h"
 #include "region/rotate.h"
@@ -86,6 +87,16 @@ static bool attempt_loop(surveyor *s, tw_loop loop, const char *name, attempt *i
     return ok && build(s, loop, name, it);
 }
 
+static void judge(surveyor *s, tw_loop loop, tw_survey_region *region)
+{
+    char why[200];
+    uint64_t most = tw_chance_most(s->analysis, s->loops, loop), copies = region->model->copies;
+    region->hopeless = (uint16_t)tw_model_chance(region->model, most > UINT32_MAX ? 0 : most * copies, why);
+    if (region->hopeless == TW_REFUSAL_NONE) return;
+    region->why_hopeless = tw_arena_printf(&s->survey->arena, "%s: %s", tw_refusal_name((tw_refusal)region->hopeless), why);
+    if (!region->why_hopeless) region->hopeless = TW_REFUSAL_NONE;
+}
+
 static bool add_region(surveyor *s, tw_loop loop, tw_model *model, const tw_cut *cut)
 {
     tw_survey *survey = s->survey;
@@ -99,6 +110,7 @@ static bool add_region(surveyor *s, tw_loop loop, tw_model *model, const tw_cut 
         .nested = s->loops->items[loop].child_count > 0, .live_ins = locals, .live_in_count = cut->live_in_count,
         .headers = locals + cut->live_in_count, .header_count = cut->header_count};
     survey->region_count++;
+    judge(s, loop, region);
     return true;
 }
 

@@ -12,6 +12,11 @@ static bool only_moves(const tw_model *model)
     return true;
 }
 
+static bool is_hopeless(const tw_survey *survey, uint32_t region)
+{
+    return survey->regions[region].hopeless != TW_REFUSAL_NONE;
+}
+
 static bool has_promising(const tw_survey *survey, const char *const *why, uint32_t func)
 {
     for (uint32_t r = 0; r < survey->region_count; r++)
@@ -19,11 +24,11 @@ static bool has_promising(const tw_survey *survey, const char *const *why, uint3
     return false;
 }
 
-/* A function that gets its twin anyway keeps all its regions. */
+/* A function that gets its twin anyway keeps all its regions that may pay. */
 static void forgive(const tw_survey *survey, const char **why)
 {
     for (uint32_t r = 0; r < survey->region_count; r++)
-        if (why[r] && has_promising(survey, why, survey->regions[r].func)) why[r] = NULL;
+        if (why[r] && !is_hopeless(survey, r) && has_promising(survey, why, survey->regions[r].func)) why[r] = NULL;
 }
 
 void tw_survey_doubts(const tw_wasm *module, const tw_survey *survey, const char **why)
@@ -33,6 +38,7 @@ void tw_survey_doubts(const tw_wasm *module, const tw_survey *survey, const char
         bool large = module->funcs[region->func].body.size > LARGE_FUNCTION;
         why[r] = large && !region->whole_function && only_moves(region->model)
                      ? "it only moves data, and its function is large" : NULL;
+        if (is_hopeless(survey, r)) why[r] = region->why_hopeless;
     }
     forgive(survey, why);
 }

@@ -56,6 +56,7 @@ void harness_native_close(native_guest *native);
 /* Sums over an instance's report. */
 typedef struct report_totals {
     uint64_t regions, arrivals, dispatches, kernel_iterations, original_iterations;
+    bool paid_without_hope; /* a region that `auto` would leave alone ran a kernel that was worth something */
     char refusals[512]; /* "dependence 1, few-iterations 3" */
     char detail[512];   /* of the last refusal of each region, one after the other */
 } report_totals;

@@ -202,10 +202,12 @@ static void run_nest(comparison *c, uint32_t index, tw_module *module, tw_kernel
     report_totals totals;
     if (mode->offload != TW_OFFLOAD_OFF && harness_report(instance, &totals)) {
         c->verdicts[index].offloaded |= totals.dispatches > 0;
-        if (strstr(totals.refusals, "internal")) {
+        const char *wrong = strstr(totals.refusals, "internal") ? "a kernel's own range check disagreed with the plan"
+                            : totals.paid_without_hope          ? "a region without a chance ran a kernel all the same"
+                                                                : NULL;
+        if (wrong) {
             c->verdicts[index].differs = true;
-            snprintf(c->verdicts[index].text, sizeof c->verdicts[index].text,
-                     "%s: a kernel's own range check disagreed with the plan", mode->name);
+            snprintf(c->verdicts[index].text, sizeof c->verdicts[index].text, "%s: %s", mode->name, wrong);
         }
         if (mode->threads == 1) {
             memcpy(c->verdicts[index].refusals, totals.refusals, sizeof totals.refusals);
