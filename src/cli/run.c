@@ -262,8 +262,9 @@ static int run(const void *given, const cli_operands *operands)
     const settings *s = given;
     holder h = {.s = s, .path = operands->items[0]};
     int code = cli_wasi_prepare(&h.wasi, &s->dirs, &s->env, s->argv0, operands);
-    /* A guest that writes to a closed pipe gets an error code, as from any WASI host. */
+    /* A guest that writes to a closed pipe or past the limit on file sizes gets an error code, as from any WASI host. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     if (!code) code = run_guest(&h, operands);
     release(&h);
     return code;

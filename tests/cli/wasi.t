@@ -89,3 +89,16 @@ A module that imports what isn't there is told by name:
   $ echo '(module (import "env" "missing" (func)) (func (export "_start")))' > link.wat; tensor-wasm link.wat
   ! tensor-wasm: link.wat: .*env.*missing.* (re)
   [1]
+
+A file that may not grow is the guest's error, not the end of the process:
+
+  $ cat > fill.wat <<'END'
+  > (module (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  >   (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+  >   (memory (export "memory") 2) (data (i32.const 0) "\40\00\00\00\00\00\01\00")
+  >   (func (export "_start") (local $error i32)
+  >     (loop $l (br_if $l (i32.eqz (local.tee $error (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))))))
+  >     (call $exit (local.get $error))))
+  > END
+  $ (ulimit -f 100; tensor-wasm run fill.wat > filled)
+  [22]
