@@ -389,7 +389,7 @@ bool tw_cut_new(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, cons
         if (nest.has_type || nest.exits[e].arity) return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "the loop takes or leaves values on the operand stack");
     cutter c = {.from = func, .loops = loops, .loop = loop, .reason = reason};
     tw_values live = tw_live_outs_of(analysis, loop);
-    *out = (tw_cut){.one_exit = nest.exit_count == 1 && !holds_other_code(func, loops, loop, &nest), .live_outs = live.count > 0 || foreign};
+    *out = (tw_cut){.size = nest.end_offset - nest.loop_offset, .one_exit = nest.exit_count == 1 && !holds_other_code(func, loops, loop, &nest), .live_outs = live.count > 0 || foreign};
     choice chosen = {0};
     if (!choose_locals(&nest, analysis, loop, out->live_outs, arena, &chosen, reason)) return false;
     out->locals = chosen.locals;

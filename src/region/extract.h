@@ -14,6 +14,7 @@ typedef struct tw_cut {
     tw_ir_func *func;     /* params: live-ins, then headers; the only loops are the nest's; exits return nothing */
     uint32_t *locals;     /* by parameter of func: the local of the user's function */
     uint32_t live_in_count, header_count;
+    uint64_t size;        /* bytes of its code */
     bool one_exit;        /* in the bytecode: exit 1 is the way out */
     bool live_outs;       /* something that the nest leaves in a local is used after it */
     /* Where the exit's locals hold such values: by parameter of func, the value in func, or 0. */

@@ -28,6 +28,7 @@ typedef struct tw_survey_region {
     tw_model *model;
     uint32_t func;
     uint64_t place;             /* of the wasm `loop` opcode */
+    uint64_t size;              /* bytes of the loop's code; 0 for a whole function */
     bool nested;                /* has inner loops */
     bool whole_function;
     uint16_t hopeless;          /* tw_refusal: what all arrivals would be refused with that bring more than a handful of

@@ -106,7 +106,7 @@ static bool add_region(surveyor *s, tw_loop loop, tw_model *model, const tw_cut 
     uint32_t *locals = TW_NEW_ARRAY(&survey->arena, uint32_t, count);
     if (!locals) return false;
     memcpy(locals, cut->locals, count * sizeof *locals);
-    *region = (tw_survey_region){.model = model, .func = s->func->index, .place = model->place,
+    *region = (tw_survey_region){.model = model, .func = s->func->index, .place = model->place, .size = cut->size,
         .nested = s->loops->items[loop].child_count > 0, .live_ins = locals, .live_in_count = cut->live_in_count,
         .headers = locals + cut->live_in_count, .header_count = cut->header_count};
     survey->region_count++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "region/worth.h"
 
-enum { LARGE_FUNCTION = 1024 }; /* bytes of code */
+enum { SMALL_SHARE = 3 }; /* a loop is a small part of its function when that is more than so many times as long */
 
 /* One loop that copies or fills: memory bounds it, and allocators and libraries are full of short ones. */
 static bool only_moves(const tw_model *model)
@@ -35,9 +35,9 @@ void tw_survey_doubts(const tw_wasm *module, const tw_survey *survey, const char
 {
     for (uint32_t r = 0; r < survey->region_count; r++) {
         const tw_survey_region *region = &survey->regions[r];
-        bool large = module->funcs[region->func].body.size > LARGE_FUNCTION;
-        why[r] = large && !region->whole_function && only_moves(region->model)
-                     ? "it only moves data, and its function is large" : NULL;
+        bool small = module->funcs[region->func].body.size > SMALL_SHARE * region->size;
+        why[r] = small && !region->whole_function && only_moves(region->model)
+                     ? "it only moves data, and is a small part of its function" : NULL;
         if (is_hopeless(survey, r)) why[r] = region->why_hopeless;
     }
     forgive(survey, why);
