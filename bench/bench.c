@@ -8,7 +8,8 @@
  *                                       "". MOST: sizes are cut until a call has at most so many iterations; 0 = as in the table
  *   bench dispatch MODULE PAIRS         a loop in the guest that calls a small kernel, off and forced on one thread
  *   bench time MODULE EXPORT N SAMPLES  calls EXPORT(N) with offload off
- *   bench spawn PAIRS COMMAND... -- COMMAND...   wall time of two processes, in turn; {} in a word stands for the pair's number */
+ *   bench spawn PAIRS[:MS] COMMAND... -- COMMAND...   wall time of two processes, in turn; {} in a word stands for the pair's number;
+ *                                                MS of rest after each, for what it left in the background */
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -254,13 +255,18 @@ static uint64_t time_process(char **argv, uint32_t pair)
 static int bench_spawn(char **args)
 {
     uint32_t pairs = (uint32_t)atoi(args[0]);
+    const char *colon = strchr(args[0], ':');
+    useconds_t rest = colon ? 1000 * (useconds_t)atoi(colon + 1) : 0;
     char **a = args + 1, **b = a;
     while (*b && strcmp(*b, "--") != 0) b++;
     if (!*b) fail("spawn", "no -- between the commands");
     *b++ = NULL;
     printf("[");
     for (uint32_t p = 0; p < pairs; p++) {
-        uint64_t first = time_process(p & 1 ? b : a, p), second = time_process(p & 1 ? a : b, p);
+        uint64_t first = time_process(p & 1 ? b : a, p);
+        usleep(rest);
+        uint64_t second = time_process(p & 1 ? a : b, p);
+        usleep(rest);
         printf("%s[%" PRIu64 ", %" PRIu64 "]", p ? ", " : "", p & 1 ? second : first, p & 1 ? first : second);
         fflush(stdout);
     }

@@ -5,5 +5,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "$1" && pwd)
 shift
 mkdir -p "$build/demo"
-clang-19 --target=wasm32-wasi -O2 "$here/examples/guests/gemm.c" -o "$build/demo/gemm.wasm"
+for name in gemm covariance jacobi transpose blur; do
+    clang-19 --target=wasm32-wasi -O2 "$here/examples/guests/$name.c" -o "$build/demo/$name.wasm"
+done
 exec python3 "$here/scripts/bench.py" "$build" "$@"

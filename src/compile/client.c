@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@
 #include "compile/process.h"
 #include "os/clock.h"
 
-enum { DEFAULT_LIMIT_MS = 20 * 1000, REAP_SECONDS = 5, QUEUE_MAX = 4096 };
+enum { DEFAULT_LIMIT_MS = 20 * 1000, REAP_SECONDS = 5, QUEUE_MAX = 4096, LOW_PRIORITY = 5 };
 
 typedef struct question {
     struct question *next;
@@ -45,6 +46,7 @@ struct tw_compiler {
     uint32_t waiting;
     atomic_bool closing;
     int closed; /* can be read from then on */
+    bool polite;
     bool has_thread, has_parted; /* the thread has answered everything and frees the rest */
     tw_process process; /* the thread's */
     uint64_t limit_ns;
@@ -97,12 +99,19 @@ static void deliver(tw_compiler *compiler, question *q, tw_status status, tw_byt
 
 /* ---- asking ---- */
 
+static tw_status start_worker(tw_compiler *compiler, tw_error *error)
+{
+    TW_TRY(tw_process_start(&compiler->process, compiler->path, error));
+    if (compiler->polite) setpriority(PRIO_PROCESS, (id_t)compiler->process.pid, LOW_PRIORITY);
+    return TW_OK;
+}
+
 static tw_status ask_once(tw_compiler *compiler, const question *q, uint64_t until, tw_bytes *answer, bool *silent,
                           tw_error *error)
 {
     bool broken = false;
     *silent = false;
-    if (!tw_process_is_alive(&compiler->process)) TW_TRY(tw_process_start(&compiler->process, compiler->path, error));
+    if (!tw_process_is_alive(&compiler->process)) TW_TRY(start_worker(compiler, error));
     tw_status status = tw_process_ask(&compiler->process, q->kind, q->request, q->size, until, compiler->closed, answer,
                                       &broken, silent, error);
     if (broken && !atomic_load(&compiler->closing)) tw_process_end(&compiler->process);
@@ -229,6 +238,7 @@ tw_status tw_compiler_new(const tw_compiler_options *options, tw_compiler **out,
     }
     uint32_t limit_ms = options && options->limit_ms ? options->limit_ms : DEFAULT_LIMIT_MS;
     compiler->limit_ns = (uint64_t)limit_ms * 1000000;
+    compiler->polite = options && options->polite;
     compiler->last = &compiler->first;
     init_locks(compiler);
     *out = compiler;

@@ -6,6 +6,8 @@
  * from the installation, resource limits, no guest memory); it is killed at a wall-clock limit and started anew when it
  * died. Whatever it does wrong, the answer is a failure with a reason. */
 
+#include <stdbool.h>
+
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/kernel_abi.h"
@@ -15,6 +17,7 @@ typedef struct tw_compiler tw_compiler;
 typedef struct tw_compiler_options {
     const char *worker_path; /* NULL: TW_WORKER in the environment of a checked build, else beside the library */
     uint32_t limit_ms;       /* wall clock of one request, the worker's start included; 0: 20 s */
+    bool polite;             /* the guest runs meanwhile: where processors are scarce it goes first */
 } tw_compiler_options;
 
 /* One a process is enough. Starts nothing: the worker runs from the first request on and leaves after some idle time. */

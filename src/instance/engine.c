@@ -75,7 +75,8 @@ uint32_t tw_runtime_engine_threads(const tw_engine *engine)
 
 static tw_status make_workers(tw_engine *engine, tw_error *error)
 {
-    tw_compiler_options options = {engine->options.worker_path, engine->options.worker_limit_ms};
+    tw_compiler_options options = {engine->options.worker_path, engine->options.worker_limit_ms,
+                                   engine->options.offload != TW_OFFLOAD_FORCE};
     if (!engine->compiler) TW_TRY(tw_compiler_new(&options, &engine->compiler, error));
     if (!engine->device) TW_TRY(tw_device_cpu_new(tw_runtime_engine_threads(engine), &engine->device, error));
     return TW_OK;
