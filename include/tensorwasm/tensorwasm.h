@@ -72,7 +72,7 @@ typedef struct tw_engine_options {
     uint64_t max_memory;      /* bytes of linear memory an instance may have; default 4 GiB */
     uint32_t max_table;       /* elements; default 10,000,000 */
     /* Bytes of stack that calls may take, 64 KiB to 256 MiB; default 1 MiB. It is the stack of the thread that calls:
-     * that must have as much, and some for host functions. */
+     * that must have as much, 1/2 MiB more unless offload is off (frames with stubs are larger), and some for host functions. */
     size_t max_stack;
     size_t max_module;        /* bytes of a module; default 256 MiB */
     const char *worker_path;  /* the compile worker; NULL = the installed one, or the one beside the library */

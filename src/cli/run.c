@@ -163,7 +163,7 @@ static void *live_on_thread(void *given)
  * gets a thread of its own, with room for the host functions that it calls. */
 static tw_status live(holder *h, tw_error *error)
 {
-    enum { HOST_STACK = 1 << 20 };
+    enum { HOST_STACK = 2 << 20 }; /* 1/2 MiB of that for stubs */
     life l = {h, error, TW_OK};
     pthread_t thread;
     pthread_attr_t attributes;

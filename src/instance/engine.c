@@ -27,7 +27,8 @@ static tw_status fill(tw_engine *engine, const tw_engine_options *options, tw_er
         engine->options.worker_path = strdup(options->worker_path);
         TW_TRY_ALLOC(engine->options.worker_path, error);
     }
-    tw_core_options core = {.canonical_nan = options->canonical_nan, .max_stack = options->max_stack};
+    size_t twins = options->offload == TW_OFFLOAD_OFF ? 0 : TW_REWRITE_STACK; /* so that what runs without them runs with them */
+    tw_core_options core = {.canonical_nan = options->canonical_nan, .max_stack = options->max_stack + twins};
     return tw_core_new(&core, &engine->core, error);
 }
 

@@ -201,6 +201,7 @@ static tw_status run(tw_instance *instance, uint32_t index, tw_raw *raw, size_t 
     TW_TRY(tw_stop_begin(&instance->stopper, instance->timeout_ns, error));
     if (instance->stubs) tw_stubs_call(instance->stubs, instance->store);
     tw_status status = tw_store_call(instance->store, &instance->handles[index], raw, count, &ending);
+    if (instance->stubs && status != TW_OK) tw_stubs_broken_off(instance->store);
     tw_stop reason = tw_stop_end(&instance->stopper);
     return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
 }

@@ -270,6 +270,12 @@ static void end_rests(tw_stubs *stubs, tw_store *store)
     }
 }
 
+void tw_stubs_broken_off(tw_store *store)
+{
+    tw_handle depth;
+    if (tw_store_export(store, "tw:depth", TW_HANDLE_GLOBAL, &depth)) tw_store_global_set_i32(store, &depth, 0);
+}
+
 void tw_stubs_call(tw_stubs *stubs, tw_store *store)
 {
     enum { LOOK_EVERY = 16, AWAKE_NS = 50000000 };

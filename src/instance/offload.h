@@ -73,5 +73,7 @@ void tw_stubs_free(tw_stubs *stubs);
 tw_status tw_stubs_attach(tw_stubs *stubs, tw_store *store, tw_error *error);
 /* The host is about to call the guest. */
 void tw_stubs_call(tw_stubs *stubs, tw_store *store);
+/* Such a call ended in the middle of guest code. */
+void tw_stubs_broken_off(tw_store *store);
 
 #endif

@@ -30,6 +30,21 @@ void tw_emit_block(tw_emit *e, tw_op op)
     tw_bytes_append_byte(&e->code, 0x40);
 }
 
+void tw_emit_result_block(tw_emit *e, const uint8_t *results, uint32_t count)
+{
+    tw_write_op(&e->code, TW_OP_BLOCK);
+    if (count > 1) tw_write_s64(&e->code, tw_edit_type(e->edit, NULL, 0, results, count));
+    else tw_bytes_append_byte(&e->code, count ? results[0] : 0x40);
+}
+
+void tw_emit_add_to(tw_emit *e, uint32_t global, int32_t value)
+{
+    tw_emit_index(e, TW_OP_GLOBAL_GET, global);
+    tw_emit_i32(e, value);
+    tw_emit_op(e, TW_OP_I32_ADD);
+    tw_emit_index(e, TW_OP_GLOBAL_SET, global);
+}
+
 void tw_emit_call_indirect(tw_emit *e, uint32_t type, uint32_t table)
 {
     tw_instr instr = {.op = TW_OP_CALL_INDIRECT};

@@ -21,6 +21,10 @@ void tw_emit_i32(tw_emit *e, int32_t value);
 void tw_emit_i64(tw_emit *e, int64_t value);
 /* block, loop or if of type [] -> []. */
 void tw_emit_block(tw_emit *e, tw_op op);
+/* A block of type [] -> results. */
+void tw_emit_result_block(tw_emit *e, const uint8_t *results, uint32_t count);
+/* global += value, for an i32. */
+void tw_emit_add_to(tw_emit *e, uint32_t global, int32_t value);
 void tw_emit_call_indirect(tw_emit *e, uint32_t type, uint32_t table);
 void tw_emit_instr(tw_emit *e, const tw_instr *instr);
 /* The instruction as it is in the user's module, and its place. */

@@ -138,6 +138,8 @@ tw_status tw_part_make(tw_rewriter *r, tw_part *part)
     TW_TRY(collect_values(r, part));
     if ((why = values_refusal(part))) return refuse(part, region->loop_offset, why);
     TW_TRY(collect_extras(r, part));
+    if (tw_is_recursive(r, region->func) && part->passed_count + part->extra_count > TW_REWRITE_MAX_VALUES)
+        return refuse(part, region->loop_offset, "more values than a frame of a recursive function should take");
     if (part->passed_count + part->extra_count > MAX_PARAMETERS)
         return refuse(part, region->loop_offset, "more values than a function takes");
     part->site->exit_count = part->nest.exit_count;

@@ -27,6 +27,7 @@ typedef struct tw_rewriter {
     tw_probes *probes;       /* by function; NULL when none are wanted */
     uint32_t probe_memory;
     uint32_t generic_type;   /* (i32) -> () */
+    uint32_t depth;          /* global; UINT32_MAX until a recursive function wants it */
     tw_part *parts;
     uint32_t part_count;
     tw_error *error;
@@ -39,6 +40,12 @@ static inline bool tw_wants_loop_probe(const tw_rewriter *r, uint32_t func, uint
 static inline bool tw_has_loop_probes(const tw_rewriter *r, uint32_t func)
 {
     return r->probes && r->probes[func].loop_count;
+}
+
+/* Needs probes: unknown, and taken not to be, where nothing has to be stoppable. */
+static inline bool tw_is_recursive(const tw_rewriter *r, uint32_t func)
+{
+    return r->probes && r->probes[func].recursive;
 }
 
 /* part.c: looks the region over. TW_REFUSED (in the site, not an error) when it can't be rewritten. */

@@ -11,6 +11,7 @@ static tw_status find_all(const tw_wasm *module, const bool *in_cycle, tw_arena 
     for (uint32_t i = module->imported_funcs; i < module->func_count; i++) {
         bool calls_unseen;
         TW_TRY(tw_probes_of_loops(module, i, scratch, arena, &all[i], &calls_unseen, error));
+        all[i].recursive = in_cycle[i];
         all[i].entry = in_cycle[i] && calls_unseen;
         if (scratch->used > SCRATCH_KEPT) tw_arena_free(scratch);
     }

@@ -12,6 +12,7 @@ typedef struct tw_probes {
     uint64_t *loops;  /* by function: offsets of the `loop` opcodes that need one, ascending */
     uint32_t loop_count;
     bool entry;       /* the function's entry needs one */
+    bool recursive;   /* the function may, through calls, call itself */
 } tw_probes;
 
 /* Probes for every function (func_count entries) from `arena`. */

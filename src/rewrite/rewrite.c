@@ -122,6 +122,13 @@ static void need_stubs(tw_rewriter *r)
     tw_edit_export(r->edit, "tw:stubs", TW_EXTERN_TABLE, r->out->stub_table);
 }
 
+static void need_depth(tw_rewriter *r)
+{
+    if (r->depth != UINT32_MAX) return;
+    r->depth = tw_edit_global(r->edit, TW_I32, true, 0);
+    tw_edit_export(r->edit, "tw:depth", TW_EXTERN_GLOBAL, r->depth);
+}
+
 /* One function with its regions. */
 static tw_status rewrite_function(tw_rewriter *r, const tw_part *const *parts, uint32_t count)
 {
@@ -129,6 +136,7 @@ static tw_status rewrite_function(tw_rewriter *r, const tw_part *const *parts, u
     uint32_t rest = export_global(r, "rest", func, TW_I32, 0);
     uint32_t twin = tw_edit_func_declare(r->edit, r->module->funcs[func].type, func);
     need_stubs(r);
+    if (tw_is_recursive(r, func)) need_depth(r);
     for (uint32_t i = 0; i < count; i++) {
         tw_rewrite_site *site = parts[i]->site;
         site->rest = rest;
@@ -248,7 +256,7 @@ static tw_status rewrite(tw_rewriter *r)
 
 tw_status tw_rewrite_module(const tw_wasm *module, const tw_rewrite_options *options, tw_rewrite **out, tw_error *error)
 {
-    tw_rewriter r = {.module = module, .options = options ? options : &no_options, .error = error};
+    tw_rewriter r = {.module = module, .options = options ? options : &no_options, .depth = UINT32_MAX, .error = error};
     r.out = calloc(1, sizeof *r.out);
     r.edit = tw_edit_new(module);
     tw_status status = r.out && r.edit ? TW_OK : tw_fail_memory(error);

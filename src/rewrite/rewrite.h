@@ -17,6 +17,11 @@
  *             loops: at its header, countdown <= 0: return AGAIN; else --countdown. So countdown c makes c iterations
  *             between two questions, and the stub is asked at least every time the region is entered with c = 1.
  *
+ * A twin's frame is larger than its function's, so recursion would run out of stack earlier. Functions that may call themselves
+ * leave for their twins only while fewer than TW_REWRITE_MAX_DEPTH activations of such twins are alive, which "tw:depth" counts;
+ * and their regions may not take more than TW_REWRITE_MAX_VALUES locals in all. What twins take on top is then bounded:
+ * TW_REWRITE_STACK bytes. Every other function is on the stack once.
+ *
  * Countdowns start at 0: the first arrival asks. A stub that gives a countdown below 1 is taken to mean 1. (It is a result: for
  * the host to set a global takes as long as a call.)
  *
@@ -25,6 +30,8 @@
  *   tw:countdown:N    mutable i64, region N       tw:installed:N   mutable i32, 0 until the host has put the typed stub in
  *   tw:rest:F         mutable i32, function F: how many calls run the original body before one runs the twin again, which
  *                     then asks at its first arrivals; 0 at first. -1 is as good as for ever
+ *   tw:depth          mutable i32, where a function with a region may call itself; 0 whenever nothing runs. A trap leaves it
+ *                     as it is: the host then puts it back
  *   tw:memory         the private memory for probes, where there is one
  *   tw:start          the start function of a module with sites, no longer run by instantiation: stubs come first. The host
  *                     calls it */
@@ -35,6 +42,9 @@
 enum {
     TW_REWRITE_AGAIN = -1,       /* L's code for "the countdown is over"; stubs never return it */
     TW_REWRITE_MAX_VALUES = 60,  /* parameters, and results, of a stub */
+    TW_REWRITE_MAX_DEPTH = 64,
+    TW_REWRITE_STACK = 512 << 10,/* 64 frames with as many values as may be, 16 bytes each, going out and coming back, and some for
+                                    the functions that aren't recursive */
 };
 
 typedef struct tw_rewrite_region { /* one accepted loop nest */

@@ -11,6 +11,7 @@ typedef struct copier {
     uint32_t func;
     uint32_t local_count;
     uint32_t code, counter; /* extra locals */
+    bool counts_depth;      /* a twin of a recursive function */
     tw_reader reader;
     tw_instr instr;
 } copier;
@@ -135,6 +136,11 @@ static tw_status skip_nest(copier *c, const tw_nest *nest)
     return TW_OK;
 }
 
+static bool leaves_function(tw_op op)
+{
+    return op == TW_OP_RETURN || op == TW_OP_RETURN_CALL || op == TW_OP_RETURN_CALL_INDIRECT;
+}
+
 /* The rest of the body, regions replaced, probes put in. */
 static tw_status copy_code(copier *c, const tw_part *const *parts, uint32_t count)
 {
@@ -146,6 +152,7 @@ static tw_status copy_code(copier *c, const tw_part *const *parts, uint32_t coun
             TW_TRY(skip_nest(c, &parts[next++]->nest));
             continue;
         }
+        if (c->counts_depth && leaves_function(c->instr.op)) tw_emit_add_to(&c->e, c->r->depth, -1);
         tw_emit_copy(&c->e, c->r->module, &c->instr);
         if (c->instr.op == TW_OP_LOOP && tw_wants_loop_probe(c->r, c->func, c->instr.offset))
             tw_emit_loop_probe(&c->e, c->counter, c->r->probe_memory);
@@ -173,11 +180,24 @@ static tw_status finish(copier *c, tw_status status, bool replaces)
     return status;
 }
 
+/* In a block, which takes the branches that would leave the function. Its own last `end` closes that. */
+static tw_status copy_counting(copier *c, const tw_part *const *parts, uint32_t count)
+{
+    const tw_functype *type = tw_wasm_func_type(c->r->module, c->func);
+    tw_emit_add_to(&c->e, c->r->depth, 1);
+    tw_emit_result_block(&c->e, type->results, type->result_count);
+    TW_TRY(copy_code(c, parts, count));
+    tw_emit_add_to(&c->e, c->r->depth, -1);
+    tw_emit_op(&c->e, TW_OP_END);
+    return TW_OK;
+}
+
 tw_status tw_twin(tw_rewriter *r, const tw_part *const *parts, uint32_t count)
 {
     copier c = {.r = r, .func = parts[0]->region->func, .e = {.edit = r->edit, .func = parts[0]->site->twin}};
+    c.counts_depth = tw_is_recursive(r, c.func);
     tw_status status = begin(&c, true);
-    if (status == TW_OK) status = copy_code(&c, parts, count);
+    if (status == TW_OK) status = (c.counts_depth ? copy_counting : copy_code)(&c, parts, count);
     return finish(&c, status, false);
 }
 
@@ -188,24 +208,31 @@ static void emit_if_rested(copier *c, uint32_t rest)
     tw_emit_block(&c->e, TW_OP_IF);
 }
 
+static void emit_if_shallow(copier *c)
+{
+    tw_emit_index(&c->e, TW_OP_GLOBAL_GET, c->r->depth);
+    tw_emit_i32(&c->e, TW_REWRITE_MAX_DEPTH);
+    tw_emit_op(&c->e, TW_OP_I32_LT_S);
+    tw_emit_block(&c->e, TW_OP_IF);
+}
+
 static void emit_guard(copier *c, const tw_part *const *parts, uint32_t count)
 {
     tw_emit *e = &c->e;
     uint32_t rest = parts[0]->site->rest, params = tw_wasm_func_type(c->r->module, c->func)->param_count;
+    if (tw_is_recursive(c->r, c->func)) emit_if_shallow(c);
     emit_if_rested(c, rest);
     for (uint32_t i = 0; i < params; i++) tw_emit_index(e, TW_OP_LOCAL_GET, i);
     tw_emit_index(e, TW_OP_RETURN_CALL, parts[0]->site->twin);
     tw_emit_op(e, TW_OP_END);
-    tw_emit_index(e, TW_OP_GLOBAL_GET, rest);
-    tw_emit_i32(e, 1);
-    tw_emit_op(e, TW_OP_I32_SUB);
-    tw_emit_index(e, TW_OP_GLOBAL_SET, rest);
+    tw_emit_add_to(e, rest, -1);
     emit_if_rested(c, rest);
     for (uint32_t i = 0; i < count; i++) {
         tw_emit_i64(e, 0);
         tw_emit_index(e, TW_OP_GLOBAL_SET, parts[i]->site->countdown);
     }
     tw_emit_op(e, TW_OP_END);
+    if (tw_is_recursive(c->r, c->func)) tw_emit_op(e, TW_OP_END);
 }
 
 tw_status tw_guarded(tw_rewriter *r, uint32_t func, const tw_part *const *parts, uint32_t count)

@@ -124,6 +124,62 @@ static void a_function_at_rest_runs_its_body_and_then_asks_again(void **state)
     }
 }
 
+/* Counts its arrivals in the memory, and lets the loop run. */
+static void counting_stub(FILE *out, const tw_rewrite_site *site, uint32_t number)
+{
+    (void)site;
+    (void)number;
+    fprintf(out, "i32.const 0 i32.const 0 i32.load i32.const 1 i32.add i32.store i32.const 0 local.get 1 local.get 2 i64.const 1");
+}
+
+/* f(n): a loop, then f(n - 1) unless n is 0, in each of the ways in which a function can be left. A thousand deep, 64 of them ask;
+ * and again so next time, since what counts them goes down again. */
+static void recursion_leaves_for_the_twin_so_many_times_only(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {
+        "(if (local.get 0) (then (call $f (i32.sub (local.get 0) (i32.const 1))) (local.set 2) (drop))) (i32.const 7) (local.get 2)",
+        "(if (local.get 0) (then (return (call $f (i32.sub (local.get 0) (i32.const 1)))))) (i32.const 7) (local.get 2)",
+        "(br_if 0 (i32.const 7) (local.get 2) (i32.eqz (local.get 0))) (drop) (drop) (call $f (i32.sub (local.get 0) (i32.const 1)))",
+        "(if (result i32 i32) (local.get 0) (then (call $f (i32.sub (local.get 0) (i32.const 1))) (br 1)) (else (i32.const 7) (local.get 2)))",
+    };
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        char text[2000];
+        fixture f;
+        snprintf(text, sizeof text,
+                 "(module (memory 1) (func $f (param i32) (result i32 i32) (local i32 i32)"
+                 " (loop (local.set 2 (i32.add (local.get 2) (local.get 1)))"
+                 "  (br_if 0 (i32.lt_u (local.tee 1 (i32.add (local.get 1) (i32.const 1))) (i32.const 5)))) %s)"
+                 " (func (export \"a\") (result i32 i32) (call $f (i32.const 999)))"
+                 " (func (export \"b\") (result i32 i32) (call $f (i32.const 999)))"
+                 " (func (export \"c\") (result i32) (i32.load (i32.const 0))))", ways[w]);
+        load(&f, text);
+        tw_rewrite_region region = sum_region(&f);
+        apply(&f, &(tw_rewrite_options){.regions = &region, .region_count = 1, .stoppable = true});
+        expect_run(&f, counting_stub, "a() => i32:7, i32:10\nb() => i32:7, i32:10\nc() => i32:128\n");
+        unload(&f);
+    }
+}
+
+/* A tail call takes the place of its caller: then there is never more than one. */
+static void tail_calls_do_not_count_as_recursion(void **state)
+{
+    (void)state;
+    fixture f;
+    load(&f, "(module (memory 1) (table funcref (elem $f)) (func $f (param i32) (result i32) (local i32 i32)"
+             " (loop (local.set 2 (i32.add (local.get 2) (local.get 1)))"
+             "  (br_if 0 (i32.lt_u (local.tee 1 (i32.add (local.get 1) (i32.const 1))) (i32.const 5))))"
+             " (if (i32.and (local.get 0) (i32.const 1)) (then (return_call $f (i32.sub (local.get 0) (i32.const 1)))))"
+             " (if (local.get 0) (then (return_call_indirect (param i32) (result i32) (i32.sub (local.get 0) (i32.const 1)) (i32.const 0))))"
+             " (local.get 2))"
+             " (func (export \"a\") (result i32) (call $f (i32.const 999)))"
+             " (func (export \"c\") (result i32) (i32.load (i32.const 0))))");
+    tw_rewrite_region region = sum_region(&f);
+    apply(&f, &(tw_rewrite_options){.regions = &region, .region_count = 1, .stoppable = true});
+    expect_run(&f, counting_stub, "a() => i32:10\nc() => i32:1000\n");
+    unload(&f);
+}
+
 static void the_site_describes_the_stub(void **state)
 {
     (void)state;
@@ -422,6 +478,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_stub_says_what_becomes_of_the_loop),
         cmocka_unit_test(a_function_at_rest_runs_its_body_and_then_asks_again),
+        cmocka_unit_test(recursion_leaves_for_the_twin_so_many_times_only),
+        cmocka_unit_test(tail_calls_do_not_count_as_recursion),
         cmocka_unit_test(the_site_describes_the_stub),
         cmocka_unit_test(other_functions_are_untouched_and_l_is_call_free),
         cmocka_unit_test(nothing_to_do_changes_nothing),
