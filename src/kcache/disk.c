@@ -84,7 +84,7 @@ static bool make_key(tw_disk *disk)
     if (file < 0) return false;
     uint8_t key[KEY];
     randombytes_buf(key, sizeof key);
-    bool good = write_all(file, key, sizeof key) && !fsync(file);
+    bool good = write_all(file, key, sizeof key); /* a key that a crash takes away is made anew, like all that it signed */
     close(file);
     /* A link, not a rename: whoever comes second keeps the first one's key. */
     if (good) good = !linkat(disk->folder, temporary, disk->folder, "key", 0) || errno == EEXIST;

@@ -294,27 +294,25 @@ static bool holds(const bool *foreign, uint32_t count)
     return false;
 }
 
-bool tw_cut_foreign(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_arena *arena, bool **out, tw_reason *reason)
+bool tw_cut_foreign(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, const tw_nest *nest, tw_arena *arena, bool **out,
+                    tw_reason *reason)
 {
     const tw_ir_func *func = tw_analysis_func(analysis);
     const tw_loops *loops = tw_analysis_loops(analysis);
     const tw_loopdata *data = &loops->items[loop];
-    tw_nest nest;
     *out = NULL;
-    if (tw_wasm_nest(module, func->index, func->blocks[data->header].loop_offset, arena, &nest, NULL) != TW_OK)
-        return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop's bytecode isn't one wasm loop");
-    tw_ir_value *at_end = TW_NEW_ARRAY(arena, tw_ir_value, nest.local_count);
-    bool *foreign = TW_NEW_ARRAY(arena, bool, nest.local_count), any = false;
+    tw_ir_value *at_end = TW_NEW_ARRAY(arena, tw_ir_value, nest->local_count);
+    bool *foreign = TW_NEW_ARRAY(arena, bool, nest->local_count), any = false;
     if (!at_end || !foreign) return out_of_memory(reason);
     for (uint32_t e = 0; e < data->exit_count; e++) {
         bool known = tw_ir_locals_at_end(func, data->exits[e].from, at_end);
-        for (uint32_t x = 0; x < nest.local_count; x++)
-            if (nest.touched[x] & TW_NEST_WRITTEN && (!known || leaves_with_another(func, loops, loop, x, at_end)))
+        for (uint32_t x = 0; x < nest->local_count; x++)
+            if (nest->touched[x] & TW_NEST_WRITTEN && (!known || leaves_with_another(func, loops, loop, x, at_end)))
                 any = foreign[x] = true;
     }
     if (!any) return true;
-    if (tw_exposed_locals(module, &nest, TW_EXPOSED_AFTER, arena, foreign, NULL) != TW_OK) return out_of_memory(reason);
-    if (holds(foreign, nest.local_count)) *out = foreign;
+    if (tw_exposed_locals(module, nest, TW_EXPOSED_AFTER, arena, foreign, NULL) != TW_OK) return out_of_memory(reason);
+    if (holds(foreign, nest->local_count)) *out = foreign;
     return true;
 }
 
@@ -372,8 +370,7 @@ static bool holds_other_code(const tw_ir_func *func, const tw_loops *loops, tw_l
     return false;
 }
 
-bool tw_cut_new(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, const bool *foreign, tw_arena *arena, tw_cut *out,
-                tw_reason *reason)
+bool tw_cut_nest(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_arena *arena, tw_nest *out, tw_reason *reason)
 {
     const tw_ir_func *func = tw_analysis_func(analysis);
     const tw_loops *loops = tw_analysis_loops(analysis);
@@ -382,16 +379,24 @@ bool tw_cut_new(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, cons
         return tw_refuse(reason, TW_REFUSAL_IRREDUCIBLE, "a cycle inside has more than one entry");
     if (func->blocks[header].loop_offset == TW_NO_OFFSET || !func->blocks[header].local_values)
         return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop's header isn't the start of a wasm loop");
-    tw_nest nest;
-    if (tw_wasm_nest(module, func->index, func->blocks[header].loop_offset, arena, &nest, NULL) != TW_OK || nest.local_count != func->local_count)
+    if (tw_wasm_nest(module, func->index, func->blocks[header].loop_offset, arena, out, NULL) != TW_OK || out->local_count != func->local_count)
         return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop's bytecode isn't one wasm loop");
-    for (uint32_t e = 0; e < nest.exit_count; e++)
-        if (nest.has_type || nest.exits[e].arity) return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "the loop takes or leaves values on the operand stack");
+    for (uint32_t e = 0; e < out->exit_count; e++)
+        if (out->has_type || out->exits[e].arity) return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "the loop takes or leaves values on the operand stack");
+    return true;
+}
+
+bool tw_cut_new(tw_analysis *analysis, tw_loop loop, const tw_nest *nest, const bool *foreign, tw_arena *arena, tw_cut *out,
+                tw_reason *reason)
+{
+    const tw_ir_func *func = tw_analysis_func(analysis);
+    const tw_loops *loops = tw_analysis_loops(analysis);
     cutter c = {.from = func, .loops = loops, .loop = loop, .reason = reason};
     tw_values live = tw_live_outs_of(analysis, loop);
-    *out = (tw_cut){.size = nest.end_offset - nest.loop_offset, .one_exit = nest.exit_count == 1 && !holds_other_code(func, loops, loop, &nest), .live_outs = live.count > 0 || foreign};
+    bool one_exit = nest->exit_count == 1 && !holds_other_code(func, loops, loop, nest);
+    *out = (tw_cut){.size = nest->end_offset - nest->loop_offset, .one_exit = one_exit, .live_outs = live.count > 0 || foreign};
     choice chosen = {0};
-    if (!choose_locals(&nest, analysis, loop, out->live_outs, arena, &chosen, reason)) return false;
+    if (!choose_locals(nest, analysis, loop, out->live_outs, arena, &chosen, reason)) return false;
     out->locals = chosen.locals;
     out->live_in_count = chosen.live_ins;
     out->header_count = chosen.headers;

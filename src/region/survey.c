@@ -32,6 +32,7 @@ typedef struct surveyor {
 
 typedef struct attempt {
     bool use_ifs;
+    tw_nest nest;
     const bool *foreign;
     tw_model *model;
     tw_cut cut;
@@ -44,7 +45,7 @@ static bool build(surveyor *s, tw_loop loop, const char *name, attempt *it)
     tw_cut *cut = &it->cut;
     tw_reason *reason = &it->reason;
     tw_builder b = {.arena = &it->scratch, .reason = reason, .use_ifs = it->use_ifs, .cut = cut};
-    if (!tw_cut_new(s->module, s->analysis, loop, it->foreign, &it->scratch, cut, reason)) return false;
+    if (!tw_cut_new(s->analysis, loop, &it->nest, it->foreign, &it->scratch, cut, reason)) return false;
     b.func = cut->func;
     bool ok = false;
     if (tw_analysis_new(cut->func, FUNCTION_MEMORY, &b.analysis, NULL) == TW_OK && tw_model_new(&b.model, NULL) == TW_OK) {
@@ -74,13 +75,14 @@ static bool attempt_loop(surveyor *s, tw_loop loop, const char *name, attempt *i
     bool *foreign;
     it->use_ifs = true;
     if (!tw_build_promises(s->func, s->loops, loop, &it->reason)) return false;
+    if (!tw_cut_nest(s->module, s->analysis, loop, &it->scratch, &it->nest, &it->reason)) return false;
     bool ok = build(s, loop, name, it);
     if (!ok && it->reason.refusal == TW_REFUSAL_CONTROL) {
         it->use_ifs = false;
         ok = build(s, loop, name, it);
     }
     if (!ok) return false;
-    ok = tw_cut_foreign(s->module, s->analysis, loop, &it->scratch, &foreign, &it->reason);
+    ok = tw_cut_foreign(s->module, s->analysis, loop, &it->nest, &it->scratch, &foreign, &it->reason);
     if (ok && !foreign) return true;
     tw_model_free(it->model);
     it->foreign = foreign;
