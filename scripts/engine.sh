@@ -17,7 +17,7 @@ rust=$(sh "$(dirname "$0")/rust.sh") ||
     { echo "engine: no rustc 1.95 or newer: run make deps, or install one with rustup" >&2; exit 1; }
 PATH="$rust:$PATH"
 cache=${TW_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/tensorwasm}
-key=$( { rustc --version; uname -m; cd "$crate"; cat Cargo.toml Cargo.lock build.rs src/lib.rs; } |
+key=$( { rustc --version; uname -m; cd "$crate"; cat Cargo.toml Cargo.lock build.rs src/*.rs; } |
     sha256sum | cut -c1-16)
 out="$cache/engine-$key"
 if [ ! -f "$out/libtw_engine.a" ]; then

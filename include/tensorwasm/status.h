@@ -16,7 +16,7 @@ extern "C" {
     X(OK, "ok", "done")                                                                            \
     X(INVALID_ARGUMENT, "invalid-argument", "the caller passed something that can't be meant")     \
     X(NO_MEMORY, "no-memory", "an allocation failed")                                              \
-    X(MALFORMED, "malformed", "the bytes are not a WebAssembly module")                            \
+    X(MALFORMED, "malformed", "the bytes are not what they should be: a WebAssembly module, a snapshot") \
     X(INVALID, "invalid", "the module doesn't validate")                                           \
     X(UNSUPPORTED, "unsupported", "a proposal or feature that is off, or absent here")             \
     X(LIMIT, "limit", "a configured or built-in limit was met")                                    \
@@ -29,7 +29,8 @@ extern "C" {
     X(BUSY, "busy", "the object is in use by another call")                                        \
     X(IO, "io", "the operating system refused a file, a pipe or a mapping")                        \
     X(REFUSED, "refused", "a region was refused: the detail names the refusal")                    \
-    X(INTERNAL, "internal", "a promise inside TensorWasm was broken: please report it")
+    X(INTERNAL, "internal", "a promise inside TensorWasm was broken: please report it")            \
+    X(UNTRUSTED, "untrusted", "a snapshot doesn't authenticate, or is one that its reader was told not to take")
 
 typedef enum tw_status {
 #define TW_STATUS_ENUM(name, text, meaning) TW_##name,

@@ -34,7 +34,8 @@ ROOMS = {
     "dispatch": "region kcache device compile memory os",
     "host": "engine device memory os",
     "tenant": "os",
-    "snapshot": "os",
+    "blake3": "",
+    "snapshot": "blake3 os",
     # puts a module's way together, from bytes to calls
     "instance": "engine host dispatch snapshot tenant rewrite region wasm kcache compile device memory os",
     # implements the public API: everything below
@@ -176,6 +177,9 @@ PLANTED = [
     ("engine/a.c", "#include <wasmtime.h>", False),
     ("cli/a.c", '#include "tensorwasm/tensorwasm.h"\n#include <jansson.h>\n#include "cli/parse.h"', False),
     ("compile/worker/a.c", '#include "compile/compile.h"\n#include "codegen/emit.h"', False),
+    ("snapshot/a.c", '#include <zstd.h>\n#include "blake3/blake3.h"', False),
+    ("kcache/a.c", "#include <zstd.h>", True),
+    ("snapshot/a.c", '#include "engine/engine.h"', True),
     ("wasm/a.c", "// no include: \"ir/ir.h\"", False),
 ]
 

@@ -5,9 +5,10 @@
 //! store itself: not at all.
 pub use wasmtime_c_api::*;
 
+mod blake3_c;
+
 use std::mem::MaybeUninit;
 use wasmtime_c_api::wasmtime::{Func, Global, Ref, Table, Val};
-
 
 const DONE: i32 = 0;
 const REFUSED: i32 = 1;

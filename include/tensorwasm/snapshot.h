@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TENSORWASM_SNAPSHOT_H
+#define TENSORWASM_SNAPSHOT_H
+
+/* Snapshot files: state of an instance as bytes that can be kept, sent, checked and read again.
+ *
+ * The two calls here work on plain byte spans and know nothing of running instances: tw_snapshot_capture makes a file of
+ * a state, tw_snapshot_restore gives the state of a file, after it has checked everything that can be checked. Where the
+ * spans lie (heap, mapped file, memory that a device shares) makes no difference to the bytes of the file.
+ *
+ * A reader trusts nothing: sizes are bounded before memory is asked for, a signature is checked before anything is
+ * decompressed, tags are compared in constant time. What it refuses it names by a class (tw_snapshot_class).
+ *
+ * Writers and readers are plain settings; they and keys may be used from any thread at once. The formats are specified in
+ * docs/snapshot-format.md. */
+
+#include "tensorwasm/tensorwasm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* What is written first into the payload of v2, v3 and v4, and the version behind it when nothing says otherwise. */
+#define TW_SNAPSHOT_MAGIC UINT32_C(0xBA115407)
+#define TW_SNAPSHOT_VERSION 2
+/* The version inside a v3 file: the payload is version 2's. */
+#define TW_SNAPSHOT_VERSION_SIGNED 3
+
+typedef enum tw_snapshot_format {
+    TW_SNAPSHOT_V2 = 2, /* one zstd frame: no signature */
+    TW_SNAPSHOT_V3 = 3, /* that, and a trailer with HMAC-SHA256 or Ed25519 */
+    TW_SNAPSHOT_V4 = 4, /* an envelope with BLAKE3 and HMAC-SHA256 */
+} tw_snapshot_format;
+
+/* Why a file isn't taken: X(NAME, "text", status, "meaning"). Append only. */
+#define TW_SNAPSHOT_CLASS_MAP(X)                                                                                       \
+    X(NONE, "none", OK, "it wasn't refused, or for a reason outside the file: no memory, a wrong argument")            \
+    X(FORMAT, "format", MALFORMED, "it isn't built as a snapshot is, or ends too early")                               \
+    X(MAGIC, "magic", MALFORMED, "the payload doesn't begin as a snapshot's does")                                     \
+    X(VERSION, "version", UNSUPPORTED, "a version that isn't known, or not allowed there")                             \
+    X(TRAILING, "trailing", MALFORMED, "there are bytes behind its end")                                               \
+    X(CRC, "crc", MALFORMED, "the checksum of the memories is another")                                                \
+    X(TOTAL, "total", MALFORMED, "the declared sum of sizes is another")                                               \
+    X(HASH, "hash", MALFORMED, "a content hash is another")                                                            \
+    X(LIMIT, "limit", LIMIT, "a size is above what the format or the reader allows")                                   \
+    X(UNSIGNED, "unsigned", UNTRUSTED, "it has no signature and the reader requires one")                              \
+    X(NO_SIGNATURE, "signature missing", UNTRUSTED, "its version promises a signature and there is none")              \
+    X(NO_KEY, "nokey", UNTRUSTED, "it is signed or encrypted and the reader has no key for that")                      \
+    X(SIGNATURE, "signature", UNTRUSTED, "the signature is not of these bytes by this key")                            \
+    X(AEAD, "aead", UNTRUSTED, "it isn't encrypted with the reader's key, or was changed")                             \
+    X(STALE, "stale", UNTRUSTED, "it is older than the reader allows")                                                 \
+    X(REPLAY, "replay", UNTRUSTED, "its sequence number or nonce isn't the one that the reader expects")
+
+typedef enum tw_snapshot_class {
+#define TW_SNAPSHOT_CLASS_ENUM(name, text, status, meaning) TW_SNAPSHOT_CLASS_##name,
+    TW_SNAPSHOT_CLASS_MAP(TW_SNAPSHOT_CLASS_ENUM)
+#undef TW_SNAPSHOT_CLASS_ENUM
+        TW_SNAPSHOT_CLASS_COUNT
+} tw_snapshot_class;
+/* "crc", "signature missing", …, and the sentence beside it; static. */
+const char *tw_snapshot_class_name(tw_snapshot_class refused);
+const char *tw_snapshot_class_meaning(tw_snapshot_class refused);
+
+/* ---- keys ---- */
+
+typedef struct tw_snapshot_key tw_snapshot_key;
+typedef enum tw_snapshot_key_kind {
+    TW_SNAPSHOT_KEY_HMAC,           /* HMAC-SHA256, to sign and to verify */
+    TW_SNAPSHOT_KEY_ED25519_SECRET, /* the seed, to sign */
+    TW_SNAPSHOT_KEY_ED25519_PUBLIC, /* to verify */
+    TW_SNAPSHOT_KEY_AEAD,           /* to encrypt and to decrypt */
+    TW_SNAPSHOT_KEY_KINDS
+} tw_snapshot_key_kind;
+enum { TW_SNAPSHOT_KEY_SIZE = 32, TW_SNAPSHOT_NONCE_SIZE = 16 };
+
+/* Copies the key; the caller wipes its own. */
+tw_status tw_snapshot_key_new(tw_snapshot_key_kind kind, const uint8_t bytes[TW_SNAPSHOT_KEY_SIZE], tw_snapshot_key **out,
+                              tw_error *error);
+/* From a file: 32 bytes as they are, or 64 hexadecimal digits and perhaps a line end. The file must be a regular one, not a
+ * link, ours, and closed to group and others (mode 0600 or 0400): else TW_UNTRUSTED. Also TW_NOT_FOUND, TW_IO, TW_MALFORMED.
+ * Nothing of a key is ever put into a message. */
+tw_status tw_snapshot_key_read(tw_snapshot_key_kind kind, const char *path, tw_snapshot_key **out, tw_error *error);
+/* Wipes it. Not while a writer or reader that was given it is in use. */
+void tw_snapshot_key_free(tw_snapshot_key *key);
+
+/* ---- state ---- */
+
+typedef struct tw_span {
+    const uint8_t *data; /* may be NULL when size is 0 */
+    size_t size;         /* bytes */
+} tw_span;
+
+/* 128 bits: high * 2^64 + low. */
+typedef struct tw_instance_id {
+    uint64_t high, low;
+} tw_instance_id;
+
+typedef struct tw_snapshot_state {
+    size_t size;
+    tw_tenant_id tenant;
+    tw_instance_id instance;
+    tw_span wasm_memory, device_memory, registers; /* read during the call only */
+    bool has_created;                              /* else: now */
+    uint64_t created_unix_ms;
+    uint64_t sequence;                             /* rises from snapshot to snapshot where replays matter; else 0 */
+    bool has_nonce;
+    uint8_t nonce[TW_SNAPSHOT_NONCE_SIZE];
+} tw_snapshot_state;
+#define TW_SNAPSHOT_STATE_INIT {.size = sizeof(tw_snapshot_state)}
+
+/* ---- writing ---- */
+
+typedef struct tw_snapshot_writer tw_snapshot_writer;
+typedef struct tw_snapshot_writer_options {
+    size_t size;
+    tw_snapshot_format format;        /* default TW_SNAPSHOT_V2 */
+    int level;                        /* of zstd, 1 to 19; default 3. v4 is always at 3 */
+    const tw_snapshot_key *hmac_key;  /* v4 needs it; v3 takes it when there is no Ed25519 key. Must outlive the writer */
+    const tw_snapshot_key *ed25519_secret; /* likewise */
+} tw_snapshot_writer_options;
+#define TW_SNAPSHOT_WRITER_OPTIONS_INIT                                                                                \
+    {.size = sizeof(tw_snapshot_writer_options), .format = TW_SNAPSHOT_V2, .level = 3}
+
+/* options NULL = defaults. TW_INVALID_ARGUMENT where format and keys don't go together. */
+tw_status tw_snapshot_writer_new(const tw_snapshot_writer_options *options, tw_snapshot_writer **out, tw_error *error);
+void tw_snapshot_writer_free(tw_snapshot_writer *writer);
+/* *bytes is the file, malloc'd: free() it. Same state, options and libzstd: same bytes. TW_LIMIT for what the format can't
+ * hold: registers above 1 MiB, wasm memory above 1 GiB, device memory above 4 GiB, a v4 payload above 256 MiB. */
+tw_status tw_snapshot_capture(const tw_snapshot_writer *writer, const tw_snapshot_state *state, uint8_t **bytes,
+                              size_t *size, tw_error *error);
+
+/* ---- reading ---- */
+
+typedef struct tw_snapshot_reader tw_snapshot_reader;
+typedef struct tw_snapshot_reader_options {
+    size_t size;
+    const tw_snapshot_key *hmac_key;       /* keys must outlive the reader. A key alone requires nothing */
+    const tw_snapshot_key *ed25519_public;
+    const tw_snapshot_key *aead_key;       /* with it, only encrypted files are taken */
+    bool require_signature;                /* encryption isn't one */
+    bool lenient;                          /* joins the zstd frames of a v4 file and ignores bytes behind the payload */
+    bool has_max_age;
+    uint64_t max_age_ms;                   /* by the clock of this machine; the future isn't old */
+    uint64_t min_sequence;
+    bool has_expected_nonce;
+    uint8_t expected_nonce[TW_SNAPSHOT_NONCE_SIZE];
+    uint64_t max_bytes;                    /* of a payload, decompressed; default 256 MiB */
+    uint64_t max_file;                     /* bytes of a file; default 1 GiB */
+} tw_snapshot_reader_options;
+#define TW_SNAPSHOT_READER_OPTIONS_INIT                                                                                \
+    {.size = sizeof(tw_snapshot_reader_options), .max_bytes = 256 << 20, .max_file = 1 << 30}
+
+/* options NULL = defaults. */
+tw_status tw_snapshot_reader_new(const tw_snapshot_reader_options *options, tw_snapshot_reader **out, tw_error *error);
+void tw_snapshot_reader_free(tw_snapshot_reader *reader);
+
+typedef enum tw_snapshot_signature {
+    TW_SNAPSHOT_SIGNATURE_NONE,
+    TW_SNAPSHOT_SIGNATURE_HMAC,
+    TW_SNAPSHOT_SIGNATURE_ED25519,
+} tw_snapshot_signature;
+
+/* What was read. Made by the library only, which may add fields at the end. */
+typedef struct tw_snapshot {
+    tw_snapshot_format format;
+    uint32_t magic, version;         /* as they stand in the file; a v4 file has version 2 inside */
+    tw_snapshot_signature signature; /* that was verified */
+    bool encrypted;
+    tw_tenant_id tenant;
+    tw_instance_id instance;
+    uint64_t created_unix_ms, sequence;
+    bool has_nonce;
+    uint8_t nonce[TW_SNAPSHOT_NONCE_SIZE];
+    uint64_t total_uncompressed_bytes;             /* the sum of the three sizes */
+    tw_span wasm_memory, device_memory, registers; /* valid until the snapshot is freed */
+} tw_snapshot;
+
+/* bytes are read during the call only. *why (may be NULL) is written by every call: the class of a refusal, or
+ * TW_SNAPSHOT_CLASS_NONE. */
+tw_status tw_snapshot_restore(const tw_snapshot_reader *reader, const uint8_t *bytes, size_t size, tw_snapshot **out,
+                              tw_snapshot_class *why, tw_error *error);
+void tw_snapshot_free(tw_snapshot *snapshot);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "snapshot/snapshot.h"
+
+#include <stdlib.h>
+
+#include "api/options.h"
+
+struct tw_snapshot_writer {
+    tw_snapshot_writer_options options;
+};
+struct tw_snapshot_reader {
+    tw_snapshot_reader_options options;
+};
+
+tw_status tw_snapshot_writer_new(const tw_snapshot_writer_options *options, tw_snapshot_writer **out, tw_error *error)
+{
+    if (!out) return tw_fail(error, TW_INVALID_ARGUMENT, "tw_snapshot_writer_new: out is NULL");
+    tw_snapshot_writer_options own = TW_SNAPSHOT_WRITER_OPTIONS_INIT;
+    TW_TRY(tw_options_read(&own, sizeof own, options, "tw_snapshot_writer_options", error));
+    TW_TRY(tw_snap_writer_check(&own, error));
+    tw_snapshot_writer *writer = malloc(sizeof *writer);
+    TW_TRY_ALLOC(writer, error);
+    writer->options = own;
+    *out = writer;
+    return TW_OK;
+}
+
+void tw_snapshot_writer_free(tw_snapshot_writer *writer)
+{
+    free(writer);
+}
+
+static bool is_span(tw_span span)
+{
+    return span.data || span.size == 0;
+}
+
+tw_status tw_snapshot_capture(const tw_snapshot_writer *writer, const tw_snapshot_state *state, uint8_t **bytes,
+                              size_t *size, tw_error *error)
+{
+    if (!writer || !state || !bytes || !size)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "tw_snapshot_capture: a required pointer is NULL");
+    tw_snapshot_state own = TW_SNAPSHOT_STATE_INIT;
+    TW_TRY(tw_options_read(&own, sizeof own, state, "tw_snapshot_state", error));
+    if (!is_span(own.wasm_memory) || !is_span(own.device_memory) || !is_span(own.registers))
+        return tw_fail(error, TW_INVALID_ARGUMENT, "tw_snapshot_capture: a span has a size and no data");
+    tw_bytes out = {0};
+    tw_status status = tw_snap_write(&writer->options, &own, &out, error);
+    if (status != TW_OK) {
+        tw_bytes_free(&out);
+        return status;
+    }
+    *bytes = (uint8_t *)tw_bytes_take(&out, size);
+    return TW_OK;
+}
+
+tw_status tw_snapshot_reader_new(const tw_snapshot_reader_options *options, tw_snapshot_reader **out, tw_error *error)
+{
+    if (!out) return tw_fail(error, TW_INVALID_ARGUMENT, "tw_snapshot_reader_new: out is NULL");
+    tw_snapshot_reader_options own = TW_SNAPSHOT_READER_OPTIONS_INIT;
+    TW_TRY(tw_options_read(&own, sizeof own, options, "tw_snapshot_reader_options", error));
+    TW_TRY(tw_snap_reader_check(&own, error));
+    tw_snapshot_reader *reader = malloc(sizeof *reader);
+    TW_TRY_ALLOC(reader, error);
+    reader->options = own;
+    *out = reader;
+    return TW_OK;
+}
+
+void tw_snapshot_reader_free(tw_snapshot_reader *reader)
+{
+    free(reader);
+}
+
+tw_status tw_snapshot_restore(const tw_snapshot_reader *reader, const uint8_t *bytes, size_t size, tw_snapshot **out,
+                              tw_snapshot_class *why, tw_error *error)
+{
+    tw_snap_why reason = {TW_SNAPSHOT_CLASS_NONE, error};
+    tw_status status;
+    if (!reader || !out || (!bytes && size > 0))
+        status = tw_fail(error, TW_INVALID_ARGUMENT, "tw_snapshot_restore: a required pointer is NULL");
+    else status = tw_snap_read(&reader->options, (tw_span){bytes, size}, out, &reason);
+    if (why) *why = reason.refused;
+    return status;
+}

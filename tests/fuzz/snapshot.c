@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes: a snapshot, or refused with a class and a sentence. As they are, under readers with and without keys; and behind
+ * what guards them: as a payload, and signed with keys that the reader has. What is taken can be written and read again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "snapshot/craton.h"
+#include "tensorwasm/snapshot.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MAX_BYTES = 4 << 20 };
+
+static tw_snapshot_key *hmac, *ed25519, *aead;
+
+static void require(bool condition)
+{
+    if (!condition) abort();
+}
+
+/* The keys of tests/data/craton. */
+static void make_keys(void)
+{
+    uint8_t rising[32], sealed[32];
+    static const uint8_t public_key[32] = {0x21, 0x52, 0xf8, 0xd1, 0x9b, 0x79, 0x1d, 0x24, 0x45, 0x32, 0x42,
+                                           0xe1, 0x5f, 0x2e, 0xab, 0x6c, 0xb7, 0xcf, 0xfa, 0x7b, 0x6a, 0x5e,
+                                           0xd3, 0x00, 0x97, 0x96, 0x0e, 0x06, 0x98, 0x81, 0xdb, 0x12};
+    for (int i = 0; i < 32; i++) {
+        rising[i] = (uint8_t)i;
+        sealed[i] = (uint8_t)(0xa0 + i);
+    }
+    require(tw_snapshot_key_new(TW_SNAPSHOT_KEY_HMAC, rising, &hmac, NULL) == TW_OK);
+    require(tw_snapshot_key_new(TW_SNAPSHOT_KEY_ED25519_PUBLIC, public_key, &ed25519, NULL) == TW_OK);
+    require(tw_snapshot_key_new(TW_SNAPSHOT_KEY_AEAD, sealed, &aead, NULL) == TW_OK);
+}
+
+static void require_refusal(tw_status status, tw_snapshot_class why, const tw_error *error)
+{
+    if (status == TW_NO_MEMORY) return;
+    require(status == error->status && status != TW_INTERNAL && error->message[0]);
+    require(why > TW_SNAPSHOT_CLASS_NONE && why < TW_SNAPSHOT_CLASS_COUNT);
+}
+
+static bool same(tw_span a, tw_span b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+static void write_and_read(const tw_snapshot *s)
+{
+    tw_snapshot_state state = TW_SNAPSHOT_STATE_INIT;
+    tw_snapshot_writer *writer;
+    tw_snapshot_reader *reader;
+    tw_snapshot *again;
+    uint8_t *bytes;
+    size_t size;
+    state.tenant = s->tenant;
+    state.instance = s->instance;
+    state.wasm_memory = s->wasm_memory;
+    state.device_memory = s->device_memory;
+    state.registers = s->registers;
+    state.has_created = true;
+    state.created_unix_ms = s->created_unix_ms;
+    state.sequence = s->sequence;
+    require(tw_snapshot_writer_new(NULL, &writer, NULL) == TW_OK);
+    require(tw_snapshot_reader_new(NULL, &reader, NULL) == TW_OK);
+    require(tw_snapshot_capture(writer, &state, &bytes, &size, NULL) == TW_OK);
+    require(tw_snapshot_restore(reader, bytes, size, &again, NULL, NULL) == TW_OK);
+    require(same(again->wasm_memory, s->wasm_memory) && same(again->device_memory, s->device_memory) &&
+            same(again->registers, s->registers) && again->tenant == s->tenant && again->sequence == s->sequence);
+    tw_snapshot_free(again);
+    free(bytes);
+    tw_snapshot_writer_free(writer);
+    tw_snapshot_reader_free(reader);
+}
+
+static void read_with(const tw_snapshot_reader_options *options, const uint8_t *data, size_t size)
+{
+    tw_snapshot_reader *reader;
+    tw_snapshot *s;
+    tw_snapshot_class why;
+    tw_error error = {0};
+    require(tw_snapshot_reader_new(options, &reader, NULL) == TW_OK);
+    tw_status status = tw_snapshot_restore(reader, data, size, &s, &why, &error);
+    if (status) require_refusal(status, why, &error);
+    else {
+        write_and_read(s);
+        tw_snapshot_free(s);
+    }
+    tw_snapshot_reader_free(reader);
+}
+
+static void read_as_payload(const uint8_t *data, size_t size)
+{
+    tw_error error = {0};
+    tw_snap_why why = {TW_SNAPSHOT_CLASS_NONE, &error};
+    tw_snapshot s = {0};
+    tw_status status = tw_craton_payload_read((tw_span){data, size}, TW_SNAPSHOT_VERSION, true, &s, &why);
+    if (status) require_refusal(status, why.refused, &error);
+    else write_and_read(&s);
+}
+
+/* The bytes with `middle` and an HMAC that is right behind them. */
+static void read_as_signed(const tw_snapshot_reader_options *options, const uint8_t *data, size_t size,
+                           const void *middle, size_t middle_size)
+{
+    size_t body = size + middle_size;
+    uint8_t *bytes = malloc(body + TW_SNAP_HMAC_SIZE);
+    require(bytes != NULL);
+    if (size) memcpy(bytes, data, size);
+    if (middle_size) memcpy(bytes + size, middle, middle_size);
+    tw_snap_hmac(hmac, (tw_span){bytes, body}, (tw_span){NULL, 0}, bytes + body);
+    read_with(options, bytes, body + TW_SNAP_HMAC_SIZE);
+    free(bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    tw_snapshot_reader_options options = TW_SNAPSHOT_READER_OPTIONS_INIT;
+    if (!hmac) make_keys();
+    options.max_bytes = MAX_BYTES;
+    read_with(&options, data, size);
+    options.hmac_key = hmac;
+    options.ed25519_public = ed25519;
+    for (int lenient = 0; lenient < 2; lenient++) {
+        options.lenient = lenient;
+        read_with(&options, data, size);
+        read_as_signed(&options, data, size, "S3T1\1", 5);
+        read_as_signed(&options, data, size, NULL, 0);
+    }
+    read_as_payload(data, size);
+    options.aead_key = aead;
+    read_with(&options, data, size);
+    return 0;
+}
