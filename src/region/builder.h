@@ -6,7 +6,8 @@
  *
  *   rotate.c   (on the cut) loops left in their middle become loops left at their end
  *   build.c    walks the loops' blocks in order: items, guards, values; addresses and trip counts stay polynomials
- *   reroll.c   unrolled bodies and main + remainder loops become one statement on a finer domain
+ *   reroll.c, remainder.c (match.h)
+ *              unrolled bodies and main + remainder loops become one statement on a finer domain
  *   finish.c   if-loops whose condition varies become predicates again; polynomials become affines; what nothing uses any more is
  *              dropped
  *
@@ -50,7 +51,6 @@ typedef struct tw_builder {
     uint32_t *affine_loop;  /* and the model's loop it is seen from */
     const tw_guard **guard; /* block → guard */
     uint8_t *guard_known;
-    uint8_t *tails;         /* block → behind a rotated loop (rotate.h); NULL: none */
     bool use_ifs;           /* plan-decided branches become if-loops; else predicates */
     uint32_t depth;         /* recursion guard */
 } tw_builder;
@@ -70,8 +70,6 @@ const tw_poly *tw_build_resolve(tw_builder *b, const tw_poly *poly);
 /* TW_NONE when the plan can't compute it. */
 uint32_t tw_build_expr(tw_builder *b, const tw_poly *poly);
 bool tw_build_new_loop(tw_builder *b, uint32_t parent, uint32_t *out);
-/* An if-loop that is entered for sure. */
-bool tw_build_is_always(const tw_builder *b, uint32_t loop);
 bool tw_build_add_item(tw_builder *b, uint32_t loop, tw_item item);
 /* Puts the items of the if-loop that is item `at` of `loop` in its place; counted loops among them move to `loop`, if-loops also
  * take the condition over. The if-loop is left empty. */

@@ -52,7 +52,7 @@ static bool build(surveyor *s, tw_loop loop, const char *name, attempt *it)
         b.model->name = tw_arena_string(&b.model->arena, name, strlen(name));
         b.model->func = s->func->index;
         b.model->place = s->func->blocks[s->loops->items[loop].header].loop_offset;
-        ok = tw_rotate(cut, &b.analysis, &it->scratch, &b.tails, &it->reason) && tw_build_draft(&b);
+        ok = tw_rotate(cut, &b.analysis, &it->scratch, &it->reason) && tw_build_draft(&b);
         if (ok) {
             tw_build_reroll(&b);
             ok = tw_build_finish(&b) && !tw_analysis_failed(b.analysis);
