@@ -87,8 +87,8 @@ static bool options_of(const settings *s, tw_snapshot_reader_options *o)
 }
 
 /* A reader's keys must outlive it: all is done in here. */
-static tw_status read_snapshot(const settings *s, tw_snapshot_reader_options *options, const char *path, tw_snapshot **out,
-                               tw_snapshot_class *why, tw_error *error)
+static tw_status read_snapshot(const settings *s, tw_snapshot_reader_options *options, const char *path,
+                               tw_snapshot **out, tw_snapshot_class *why, tw_error *error)
 {
     keys k = {0};
     uint8_t *bytes = NULL;
@@ -172,17 +172,18 @@ static void print_json(const char *path, bool verify, const tw_snapshot *s)
     write_nonce(s, nonce);
     write_time(s->created_unix_ms, created, sizeof created);
     snprintf(tenant, sizeof tenant, "0x%" PRIx64, s->tenant);
-    json_t *root = json_pack("{s:o, s:s, s:i, s:o, s:b}", "file", cli_json_text(path), "format", format_name(s->format),
-                             "version", (int)s->version, "signature", text_or_null(signature_name(s->signature)),
-                             "encrypted", s->encrypted);
+    json_t *root =
+        json_pack("{s:o, s:s, s:i, s:o, s:b}", "file", cli_json_text(path), "format", format_name(s->format), "version",
+                  (int)s->version, "signature", text_or_null(signature_name(s->signature)), "encrypted", s->encrypted);
     if (root && verify) json_object_set_new(root, "verified", json_true());
     else if (root)
-        json_object_update_new(
-            root, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "tenant", tenant, "instance", instance,
-                            "created_unix_ms", exact(s->created_unix_ms), "created", text_or_null(created), "sequence",
-                            exact(s->sequence), "nonce", text_or_null(s->has_nonce ? nonce : NULL), "wasm_memory",
-                            exact(s->wasm_memory.size), "device_memory", exact(s->device_memory.size), "registers",
-                            exact(s->registers.size), "total_uncompressed_bytes", exact(s->total_uncompressed_bytes)));
+        json_object_update_new(root, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "tenant", tenant,
+                                               "instance", instance, "created_unix_ms", exact(s->created_unix_ms),
+                                               "created", text_or_null(created), "sequence", exact(s->sequence),
+                                               "nonce", text_or_null(s->has_nonce ? nonce : NULL), "wasm_memory",
+                                               exact(s->wasm_memory.size), "device_memory",
+                                               exact(s->device_memory.size), "registers", exact(s->registers.size),
+                                               "total_uncompressed_bytes", exact(s->total_uncompressed_bytes)));
     cli_print_json(root);
 }
 
@@ -203,8 +204,8 @@ static void print_text(const char *path, const tw_snapshot *s)
     printf("  tenant           0x%" PRIx64 "\n  instance         %s\n", s->tenant, instance);
     printf("  created          %s%s%" PRIu64 " ms since 1970\n", created, *created ? ", " : "", s->created_unix_ms);
     printf("  sequence number  %" PRIu64 "\n  nonce            %s\n", s->sequence, s->has_nonce ? nonce : "none");
-    printf("  wasm memory      %zu bytes\n  device memory    %zu bytes\n  registers        %zu bytes\n", s->wasm_memory.size,
-           s->device_memory.size, s->registers.size);
+    printf("  wasm memory      %zu bytes\n  device memory    %zu bytes\n  registers        %zu bytes\n",
+           s->wasm_memory.size, s->device_memory.size, s->registers.size);
 }
 
 /* The class of a refusal; for anything else (a file or key that can't be read) the status. */
@@ -225,8 +226,9 @@ static int unknown_action(const settings *s, const char *word)
     cli_suggestion_init(&near, word);
     cli_suggestion_offer(&near, "inspect");
     cli_suggestion_offer(&near, "verify");
-    return cli_usage_error(s->json, "snapshot", "'%s' is nothing to do with a snapshot: it is inspect or verify%s%s%s", word,
-                           near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+    return cli_usage_error(s->json, "snapshot", "'%s' is nothing to do with a snapshot: it is inspect or verify%s%s%s",
+                           word, near.best ? "; did you mean '" : "", near.best ? near.best : "",
+                           near.best ? "'?" : "");
 }
 
 static int run(const void *given, const cli_operands *operands)
@@ -250,20 +252,24 @@ static int run(const void *given, const cli_operands *operands)
 }
 
 static const cli_option options[] = {
-    {CLI_HEADING, 0, NULL, NULL, 0, "Keys, from files of mode 0600 with 32 bytes or 64 hexadecimal digits", CLI_HINT_NONE},
-    {CLI_TEXT, 0, "hmac-key-file", "FILE", offsetof(settings, hmac_key), "the key of v3, v4 and archives signed with HMAC-SHA256",
-     CLI_HINT_FILE},
+    {CLI_HEADING, 0, NULL, NULL, 0, "Keys, from files of mode 0600 with 32 bytes or 64 hexadecimal digits",
+     CLI_HINT_NONE},
+    {CLI_TEXT, 0, "hmac-key-file", "FILE", offsetof(settings, hmac_key),
+     "the key of v3, v4 and archives signed with HMAC-SHA256", CLI_HINT_FILE},
     {CLI_TEXT, 0, "ed25519-public-key-file", "FILE", offsetof(settings, ed25519_key),
      "the public key of v3 and archives signed with Ed25519", CLI_HINT_FILE},
-    {CLI_TEXT, 0, "aead-key-file", "FILE", offsetof(settings, aead_key), "the key of encrypted files; others are refused then",
-     CLI_HINT_FILE},
+    {CLI_TEXT, 0, "aead-key-file", "FILE", offsetof(settings, aead_key),
+     "the key of encrypted files; others are refused then", CLI_HINT_FILE},
     {CLI_HEADING, 0, NULL, NULL, 0, "What is demanded", CLI_HINT_NONE},
     {CLI_FLAG, 0, "require-signature", NULL, offsetof(settings, require_signature),
      "refuses what isn't signed; a key alone doesn't, and encryption is no signature", CLI_HINT_NONE},
-    {CLI_DURATION, 0, "max-age", "TIME", offsetof(settings, max_age_ns), "refuses older files, like 24h", CLI_HINT_NONE},
-    {CLI_NUMBER, 0, "min-sequence", "N", offsetof(settings, min_sequence), "refuses lower sequence numbers", CLI_HINT_NONE},
+    {CLI_DURATION, 0, "max-age", "TIME", offsetof(settings, max_age_ns), "refuses older files, like 24h",
+     CLI_HINT_NONE},
+    {CLI_NUMBER, 0, "min-sequence", "N", offsetof(settings, min_sequence), "refuses lower sequence numbers",
+     CLI_HINT_NONE},
     {CLI_TEXT, 0, "expect-nonce", "HEX", offsetof(settings, nonce), "refuses another nonce, or none", CLI_HINT_NONE},
-    {CLI_SIZE, 0, "max-bytes", "SIZE", offsetof(settings, max_bytes), "refuses to decompress to more (256MiB)", CLI_HINT_NONE},
+    {CLI_SIZE, 0, "max-bytes", "SIZE", offsetof(settings, max_bytes), "refuses to decompress to more (256MiB)",
+     CLI_HINT_NONE},
     {CLI_FLAG, 0, "lenient", NULL, offsetof(settings, lenient),
      "joins the frames of v4 and ignores bytes behind a payload, as the earlier project's reader does", CLI_HINT_NONE},
     {CLI_HEADING, 0, NULL, NULL, 0, "Output", CLI_HINT_NONE},
@@ -280,9 +286,10 @@ const cli_command cli_snapshot = {
     .name = "snapshot",
     .operands = "inspect|verify FILE",
     .summary = "checks a snapshot file, and says what is in it",
-    .text = "FILE is an archive of ours, or the earlier project's v2, v3 or v4, or its encrypted form; or - for stdin. All of it is "
-            "checked before anything is printed: signature, hashes, structure, and what the options demand.\n"
-            "A refusal has a class, like 'signature', 'replay' or 'crc', behind its message, or in JSON as error.class.",
+    .text =
+        "FILE is an archive of ours, or the earlier project's v2, v3 or v4, or its encrypted form; or - for stdin. All of it is "
+        "checked before anything is printed: signature, hashes, structure, and what the options demand.\n"
+        "A refusal has a class, like 'signature', 'replay' or 'crc', behind its message, or in JSON as error.class.",
     .options = options,
     .option_count = CLI_LENGTH(options),
     .examples = examples,

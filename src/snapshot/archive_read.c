@@ -66,12 +66,14 @@ static tw_status read_kind(archive *a)
     a->out->magic = tw_little32(head);
     a->out->version = tw_little32(head + 4);
     if (a->out->version != TW_SNAPSHOT_ARCHIVE_VERSION)
-        return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_VERSION, "an archive of version %" PRIu32 "; only %d is known here",
-                              a->out->version, TW_SNAPSHOT_ARCHIVE_VERSION);
+        return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_VERSION,
+                              "an archive of version %" PRIu32 "; only %d is known here", a->out->version,
+                              TW_SNAPSHOT_ARCHIVE_VERSION);
     a->flags = tw_little32(head + 8);
     uint32_t signature = a->flags & TW_ARCHIVE_SIGNATURE_MASK;
     if (a->flags > (TW_ARCHIVE_SIGNATURE_MASK | TW_ARCHIVE_ENCRYPTED) || signature > TW_SNAPSHOT_SIGNATURE_ED25519)
-        return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_FORMAT, "the archive's flags, 0x%" PRIx32 ", aren't known", a->flags);
+        return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_FORMAT, "the archive's flags, 0x%" PRIx32 ", aren't known",
+                              a->flags);
     a->out->encrypted = a->flags & TW_ARCHIVE_ENCRYPTED;
     a->table_end = TW_ARCHIVE_HEAD + TW_ARCHIVE_SECTIONS * TW_ARCHIVE_ENTRY;
     a->bodies = a->table_end;
@@ -84,7 +86,8 @@ static tw_status read_kind(archive *a)
 static tw_status check_encryption(const archive *a)
 {
     if (a->options->aead_key && !a->out->encrypted)
-        return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_AEAD, "it is not encrypted, and the reader takes encrypted files only");
+        return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_AEAD,
+                              "it is not encrypted, and the reader takes encrypted files only");
     if (!a->options->aead_key && a->out->encrypted)
         return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_NO_KEY, "it is encrypted, and the reader has no AEAD key");
     return TW_OK;
@@ -103,9 +106,11 @@ static tw_status check_signature(archive *a)
     const tw_snapshot_key *key = hmac ? a->options->hmac_key : a->options->ed25519_public;
     const char *name = hmac ? "HMAC-SHA256" : "Ed25519";
     if (!key)
-        return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_NO_KEY, "it is signed with %s, and the reader has no key for that", name);
+        return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_NO_KEY,
+                              "it is signed with %s, and the reader has no key for that", name);
     if (hmac ? !tw_snap_hmac_is(key, covered, (tw_span){NULL, 0}, tag) : !tw_snap_ed25519_is(key, covered, tag))
-        return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_SIGNATURE, "the %s signature is not of these bytes by this key", name);
+        return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_SIGNATURE, "the %s signature is not of these bytes by this key",
+                              name);
     a->out->signature = signature;
     return TW_OK;
 }
@@ -124,7 +129,8 @@ static tw_status check_header(const archive *a)
     if (size < a->file.size)
         return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_TRAILING, "%" PRIu64 " bytes stand behind the archive",
                               a->file.size - size);
-    if (!all_zero(head + 24, 8) || !all_zero(head + 48, 16) || (!a->out->encrypted && !all_zero(head + 32, TW_ARCHIVE_ID)))
+    if (!all_zero(head + 24, 8) || !all_zero(head + 48, 16) ||
+        (!a->out->encrypted && !all_zero(head + 32, TW_ARCHIVE_ID)))
         return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_FORMAT, "bytes of the header that must be zero aren't");
     return TW_OK;
 }
@@ -141,8 +147,8 @@ static tw_status read_entry(archive *a, size_t index, uint64_t offset)
     e->length = tw_little64(e->raw + 16);
     e->size = tw_little64(e->raw + 24);
     if (kind != index + TW_ARCHIVE_KIND_META)
-        return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_FORMAT, "section %zu is of kind %" PRIu32 "; %s belongs there", index,
-                              kind, section_names[index]);
+        return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_FORMAT, "section %zu is of kind %" PRIu32 "; %s belongs there",
+                              index, kind, section_names[index]);
     if (version != TW_ARCHIVE_SECTION_VERSION)
         return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_VERSION, "%s of version %" PRIu32 "; only %d is known here",
                               section_names[index], version, TW_ARCHIVE_SECTION_VERSION);
@@ -176,8 +182,8 @@ static tw_status read_table(archive *a)
         offset += a->entries[i].length;
     }
     if (offset != a->file.size)
-        return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_FORMAT, "the sections end at %" PRIu64 ", the archive at %zu", offset,
-                              a->file.size);
+        return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_FORMAT, "the sections end at %" PRIu64 ", the archive at %zu",
+                              offset, a->file.size);
     return check_sizes(a);
 }
 
@@ -214,8 +220,8 @@ static tw_status parse_meta(const archive *a, tw_span body)
     memcpy(s->nonce, at + 49, TW_SNAPSHOT_NONCE_SIZE);
     if (tw_little64(at + 40) != s->total_uncompressed_bytes)
         return tw_snap_refuse(a->why, TW_SNAPSHOT_CLASS_TOTAL,
-                              "the total is given as %" PRIu64 " bytes; the memories have %" PRIu64, tw_little64(at + 40),
-                              s->total_uncompressed_bytes);
+                              "the total is given as %" PRIu64 " bytes; the memories have %" PRIu64,
+                              tw_little64(at + 40), s->total_uncompressed_bytes);
     return TW_OK;
 }
 

@@ -52,7 +52,8 @@ static tw_status write_bodies(draft *d, const tw_snapshot_state *state, tw_error
 /* All of header and table but the hashes: sizes are known before anything is encrypted, which binds them. */
 static void fill_table(draft *d, const tw_snapshot_state *state)
 {
-    const uint64_t sizes[] = {TW_ARCHIVE_META, state->wasm_memory.size, state->device_memory.size, state->registers.size};
+    const uint64_t sizes[] = {TW_ARCHIVE_META, state->wasm_memory.size, state->device_memory.size,
+                              state->registers.size};
     bool encrypted = d->options->aead_key;
     uint64_t offset = TW_ARCHIVE_HEAD + sizeof d->table + tag_size(d->signature);
     for (size_t i = 0; i < TW_ARCHIVE_SECTIONS; i++) {
@@ -110,7 +111,8 @@ static void append_tag(const draft *d, tw_bytes *out)
     if (out->failed) return;
     if (d->signature == TW_SNAPSHOT_SIGNATURE_HMAC)
         tw_snap_hmac(d->options->hmac_key, span_of(out), (tw_span){NULL, 0}, tag);
-    if (d->signature == TW_SNAPSHOT_SIGNATURE_ED25519) tw_snap_ed25519_sign(d->options->ed25519_secret, span_of(out), tag);
+    if (d->signature == TW_SNAPSHOT_SIGNATURE_ED25519)
+        tw_snap_ed25519_sign(d->options->ed25519_secret, span_of(out), tag);
     tw_bytes_append(out, tag, tag_size(d->signature));
 }
 

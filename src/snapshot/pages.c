@@ -90,7 +90,8 @@ static void gather(const job *j, size_t index, uint16_t pages, uint8_t *out)
     }
 }
 
-static void compress_group(const job *j, size_t index, ZSTD_CCtx *context, uint8_t *scratch, uint8_t *room, size_t room_size)
+static void compress_group(const job *j, size_t index, ZSTD_CCtx *context, uint8_t *scratch, uint8_t *room,
+                           size_t room_size)
 {
     group *g = &j->groups[index];
     g->pages = find_pages(j, index);
@@ -214,7 +215,8 @@ static tw_status read_rows(const job *j, size_t count, tw_span body, tw_snap_why
         if (!read_row(j, i, body, &at))
             return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_FORMAT, "the table of pages is wrong for group %zu", i);
     if (at != body.size)
-        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_FORMAT, "%zu bytes stand behind the last group of pages", body.size - at);
+        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_FORMAT, "%zu bytes stand behind the last group of pages",
+                              body.size - at);
     return TW_OK;
 }
 
@@ -233,7 +235,8 @@ tw_status tw_archive_pages_read(tw_span body, uint8_t *memory, size_t size, uint
 {
     size_t count = groups_of(size);
     if (body.size / ROW < count)
-        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_FORMAT, "%zu bytes are too few for %zu groups of pages", body.size, count);
+        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_FORMAT, "%zu bytes are too few for %zu groups of pages", body.size,
+                              count);
     if (!count && !body.size) return TW_OK;
     job j = {memory, size, 0, calloc(count ? count : 1, sizeof(group))};
     TW_TRY_ALLOC(j.groups, why->error);

@@ -46,16 +46,16 @@ tw_status tw_archive_seal(const tw_snapshot_key *key, tw_span bound, tw_span pla
 }
 
 /* Whether every piece is authentic, and the last one, and no other, is marked so. */
-static bool open_pieces(crypto_secretstream_xchacha20poly1305_state *state, tw_span bound, tw_span pieces, uint8_t *plain,
-                        size_t *size)
+static bool open_pieces(crypto_secretstream_xchacha20poly1305_state *state, tw_span bound, tw_span pieces,
+                        uint8_t *plain, size_t *size)
 {
     *size = 0;
     for (size_t at = 0; at < pieces.size;) {
         size_t left = pieces.size - at, length = left < PIECE + MORE ? left : PIECE + MORE;
         uint8_t tag;
-        if (length < MORE || crypto_secretstream_xchacha20poly1305_pull(state, plain + *size, NULL, &tag,
-                                                                        pieces.data + at, length, at == 0 ? bound.data : NULL,
-                                                                        at == 0 ? bound.size : 0))
+        if (length < MORE ||
+            crypto_secretstream_xchacha20poly1305_pull(state, plain + *size, NULL, &tag, pieces.data + at, length,
+                                                       at == 0 ? bound.data : NULL, at == 0 ? bound.size : 0))
             return false;
         at += length;
         *size += length - MORE;
@@ -71,9 +71,10 @@ tw_status tw_archive_open(const tw_snapshot_key *key, tw_span bound, tw_span sea
     crypto_secretstream_xchacha20poly1305_state state;
     uint8_t *plain = malloc(sealed.size + 1);
     TW_TRY_ALLOC(plain, why->error);
-    bool good = sealed.size > STREAM_HEAD &&
-                crypto_secretstream_xchacha20poly1305_init_pull(&state, sealed.data, tw_snap_key_bytes(key)) == 0 &&
-                open_pieces(&state, bound, (tw_span){sealed.data + STREAM_HEAD, sealed.size - STREAM_HEAD}, plain, size);
+    bool good =
+        sealed.size > STREAM_HEAD &&
+        crypto_secretstream_xchacha20poly1305_init_pull(&state, sealed.data, tw_snap_key_bytes(key)) == 0 &&
+        open_pieces(&state, bound, (tw_span){sealed.data + STREAM_HEAD, sealed.size - STREAM_HEAD}, plain, size);
     sodium_memzero(&state, sizeof state);
     if (!good) {
         free(plain);

@@ -42,10 +42,12 @@ tw_status tw_snap_writer_check(const tw_snapshot_writer_options *options, tw_err
     switch (options->format) {
     case TW_SNAPSHOT_ARCHIVE: return TW_OK;
     case TW_SNAPSHOT_V2:
-        if (hmac || ed25519) return tw_fail(error, TW_INVALID_ARGUMENT, "v2 has no signature: give no key, or choose v3 or v4");
+        if (hmac || ed25519)
+            return tw_fail(error, TW_INVALID_ARGUMENT, "v2 has no signature: give no key, or choose v3 or v4");
         return TW_OK;
     case TW_SNAPSHOT_V3:
-        if (!hmac && !ed25519) return tw_fail(error, TW_INVALID_ARGUMENT, "v3 needs an HMAC key or an Ed25519 secret key");
+        if (!hmac && !ed25519)
+            return tw_fail(error, TW_INVALID_ARGUMENT, "v3 needs an HMAC key or an Ed25519 secret key");
         return TW_OK;
     case TW_SNAPSHOT_V4:
         if (!hmac || ed25519) return tw_fail(error, TW_INVALID_ARGUMENT, "v4 needs an HMAC key and takes no other");
@@ -76,7 +78,8 @@ tw_status tw_snap_reader_check(const tw_snapshot_reader_options *options, tw_err
 static tw_status check_age(const tw_snapshot_reader_options *options, const tw_snapshot *s, tw_snap_why *why)
 {
     uint64_t now = tw_clock_unix_ms();
-    if (!options->has_max_age || s->created_unix_ms >= now || now - s->created_unix_ms <= options->max_age_ms) return TW_OK;
+    if (!options->has_max_age || s->created_unix_ms >= now || now - s->created_unix_ms <= options->max_age_ms)
+        return TW_OK;
     return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_STALE, "it is %" PRIu64 " ms old; the reader takes at most %" PRIu64,
                           now - s->created_unix_ms, options->max_age_ms);
 }
@@ -88,7 +91,8 @@ static tw_status check_replay(const tw_snapshot_reader_options *options, const t
                               "its sequence number is %" PRIu64 "; the reader takes none below %" PRIu64, s->sequence,
                               options->min_sequence);
     if (!options->has_expected_nonce) return TW_OK;
-    if (!s->has_nonce) return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_REPLAY, "it has no nonce, and the reader expects one");
+    if (!s->has_nonce)
+        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_REPLAY, "it has no nonce, and the reader expects one");
     if (sodium_memcmp(s->nonce, options->expected_nonce, TW_SNAPSHOT_NONCE_SIZE) == 0) return TW_OK;
     return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_REPLAY, "its nonce is not the one that the reader expects");
 }

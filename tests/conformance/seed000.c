@@ -78,8 +78,9 @@ static int make_keys(void **state)
 {
     (void)state;
     /* RFC 8032, 7.1, test 1: a seed and its public key */
-    static const uint8_t seed[] = {0x9d, 0x61, 0xb1, 0x9d, 0xef, 0xfd, 0x5a, 0x60, 0xba, 0x84, 0x4a, 0xf4, 0x92, 0xec, 0x2c, 0xc4,
-                                   0x44, 0x49, 0xc5, 0x69, 0x7b, 0x32, 0x69, 0x19, 0x70, 0x3b, 0xac, 0x03, 0x1c, 0xae, 0x7f, 0x60};
+    static const uint8_t seed[] = {0x9d, 0x61, 0xb1, 0x9d, 0xef, 0xfd, 0x5a, 0x60, 0xba, 0x84, 0x4a,
+                                   0xf4, 0x92, 0xec, 0x2c, 0xc4, 0x44, 0x49, 0xc5, 0x69, 0x7b, 0x32,
+                                   0x69, 0x19, 0x70, 0x3b, 0xac, 0x03, 0x1c, 0xae, 0x7f, 0x60};
     static const uint8_t of_seed[] = {0xd7, 0x5a, 0x98, 0x01, 0x82, 0xb1, 0x0a, 0xb7, 0xd5, 0x4b, 0xfe,
                                       0xd3, 0xc9, 0x64, 0x07, 0x3a, 0x0e, 0xe1, 0x72, 0xf3, 0xda, 0xa6,
                                       0x23, 0x25, 0xaf, 0x02, 0x1a, 0x68, 0xf7, 0x07, 0x51, 0x1a};
@@ -121,7 +122,8 @@ static uint8_t *capture(const form *f, tw_span wasm, tw_span device, tw_span reg
     state.registers = registers;
     state.has_created = has_created;
     assert_int_equal(tw_snapshot_writer_new(&options, &writer, &error), TW_OK);
-    if (tw_snapshot_capture(writer, &state, &blob, size, &error)) fail_msg("a valid state isn't captured: %s", error.message);
+    if (tw_snapshot_capture(writer, &state, &blob, size, &error))
+        fail_msg("a valid state isn't captured: %s", error.message);
     tw_snapshot_writer_free(writer);
     return blob;
 }
@@ -175,7 +177,8 @@ typedef struct source {
 
 static source heap_source(void)
 {
-    source s = {{malloc(WASM_SIZE), WASM_SIZE}, {malloc(DEVICE_SIZE), DEVICE_SIZE}, {malloc(REGISTERS_SIZE), REGISTERS_SIZE}};
+    source s = {
+        {malloc(WASM_SIZE), WASM_SIZE}, {malloc(DEVICE_SIZE), DEVICE_SIZE}, {malloc(REGISTERS_SIZE), REGISTERS_SIZE}};
     assert_true(s.wasm.data && s.device.data && s.registers.data);
     assert_true(populate(s.wasm, s.device, s.registers));
     return s;
@@ -233,12 +236,14 @@ static void the_file_does_not_show_where_its_bytes_lay(void **state)
     static const form *const forms[] = {&archive, &archive_ed25519, &v2, &v3, &v3_ed25519, &v4};
     uint8_t *pages = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(pages != MAP_FAILED);
-    const destination wasm = {pages + 1, WASM_SIZE}, device = {pages + 16387, DEVICE_SIZE}, registers = {pages + 32771, REGISTERS_SIZE};
+    const destination wasm = {pages + 1, WASM_SIZE}, device = {pages + 16387, DEVICE_SIZE},
+                      registers = {pages + 32771, REGISTERS_SIZE};
     source heap = heap_source();
     assert_true(populate(wasm, device, registers));
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         size_t size, other_size;
-        uint8_t *blob = capture(forms[i], span_of(heap.wasm), span_of(heap.device), span_of(heap.registers), true, &size);
+        uint8_t *blob =
+            capture(forms[i], span_of(heap.wasm), span_of(heap.device), span_of(heap.registers), true, &size);
         uint8_t *other = capture(forms[i], span_of(wasm), span_of(device), span_of(registers), true, &other_size);
         assert_int_equal(size, other_size);
         assert_memory_equal(blob, other, size);
@@ -271,10 +276,11 @@ static void destinations_of_another_length_are_not_filled(void **state)
 {
     (void)state;
     uint8_t bytes[WASM_SIZE + 1] = {0};
-    static const size_t wrong[][3] = {{WASM_SIZE - 1, DEVICE_SIZE, REGISTERS_SIZE}, {WASM_SIZE + 1, DEVICE_SIZE, REGISTERS_SIZE},
-                                      {WASM_SIZE, DEVICE_SIZE - 1, REGISTERS_SIZE}, {WASM_SIZE, DEVICE_SIZE + 1, REGISTERS_SIZE},
-                                      {WASM_SIZE, DEVICE_SIZE, REGISTERS_SIZE - 1}, {WASM_SIZE, DEVICE_SIZE, REGISTERS_SIZE + 1},
-                                      {DEVICE_SIZE, WASM_SIZE, REGISTERS_SIZE},     {0, 0, 0}};
+    static const size_t wrong[][3] = {
+        {WASM_SIZE - 1, DEVICE_SIZE, REGISTERS_SIZE}, {WASM_SIZE + 1, DEVICE_SIZE, REGISTERS_SIZE},
+        {WASM_SIZE, DEVICE_SIZE - 1, REGISTERS_SIZE}, {WASM_SIZE, DEVICE_SIZE + 1, REGISTERS_SIZE},
+        {WASM_SIZE, DEVICE_SIZE, REGISTERS_SIZE - 1}, {WASM_SIZE, DEVICE_SIZE, REGISTERS_SIZE + 1},
+        {DEVICE_SIZE, WASM_SIZE, REGISTERS_SIZE},     {0, 0, 0}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_false(populate((destination){bytes, wrong[i][0]}, (destination){bytes, wrong[i][1]},
                               (destination){bytes, wrong[i][2]}));
@@ -291,7 +297,8 @@ static void other_lengths_come_back_as_well(void **state)
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         snapshot_round_trip_with_source(forms[i], (tw_span){bytes, WASM_SIZE - 1}, (tw_span){bytes, DEVICE_SIZE + 1},
                                         (tw_span){bytes, REGISTERS_SIZE - 1});
-        snapshot_round_trip_with_source(forms[i], (tw_span){bytes, WASM_SIZE + 1}, (tw_span){NULL, 0}, (tw_span){bytes, 1});
+        snapshot_round_trip_with_source(forms[i], (tw_span){bytes, WASM_SIZE + 1}, (tw_span){NULL, 0},
+                                        (tw_span){bytes, 1});
         snapshot_round_trip_with_source(forms[i], (tw_span){NULL, 0}, (tw_span){NULL, 0}, (tw_span){NULL, 0});
     }
 }

@@ -84,7 +84,8 @@ static tw_snapshot_class refusal(const tw_snapshot_reader_options *options, cons
 static void what_goes_in_comes_out(void **state)
 {
     (void)state;
-    static const char *const states[] = {"empty", "conformance", "small", "seq7_nonce", "random1k", "pages3", "maxvals"};
+    static const char *const states[] = {"empty",    "conformance", "small",  "seq7_nonce",
+                                         "random1k", "pages3",      "maxvals"};
     for (int g = 0; g < GUARDS; g++) {
         for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
             tw_snapshot *out;
@@ -98,7 +99,7 @@ static void what_goes_in_comes_out(void **state)
             assert_int_equal(out->magic, TW_SNAPSHOT_ARCHIVE_MAGIC);
             assert_int_equal(out->version, TW_SNAPSHOT_ARCHIVE_VERSION);
             assert_int_equal(out->encrypted, g == SEALED || g == SEALED_HMAC);
-            assert_int_equal(out->signature, g == ED25519                  ? TW_SNAPSHOT_SIGNATURE_ED25519
+            assert_int_equal(out->signature, g == ED25519                    ? TW_SNAPSHOT_SIGNATURE_ED25519
                                              : g == HMAC || g == SEALED_HMAC ? TW_SNAPSHOT_SIGNATURE_HMAC
                                                                              : TW_SNAPSHOT_SIGNATURE_NONE);
             tw_snapshot_free(out);
@@ -178,7 +179,8 @@ static void the_layout_is_that_of_the_document(void **state)
     assert_int_equal(tw_little64(meta + 8), start);
     assert_int_equal(tw_little64(meta + 16), 65);
     assert_int_equal(tw_little64(meta + 24), 65);
-    assert_memory_equal(b + start, "\x88\x77\x66\x55\x44\x33\x22\x11\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\4", 33);
+    assert_memory_equal(b + start, "\x88\x77\x66\x55\x44\x33\x22\x11\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\4",
+                        33);
     assert_int_equal(tw_little64(b + start + 40), sizeof memory);
     assert_int_equal(tw_little32(wasm), 2);
     assert_int_equal(tw_little64(wasm + 24), sizeof memory);
