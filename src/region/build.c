@@ -674,33 +674,59 @@ static tw_loop child_holding(const tw_builder *b, tw_loop loop, tw_ir_block bloc
     return inner;
 }
 
-/* The condition under which a pred edge is taken, as a value. */
-static bool edge_value(tw_builder *b, const tw_cfg_edge *edge, tw_loop loop, uint32_t *out)
+/* The condition under which a pred edge is taken, as a guard; NULL: always. */
+static bool edge_guard(tw_builder *b, const tw_cfg_edge *edge, tw_loop loop, const tw_guard **out)
 {
     const tw_ir_blockdata *from = &b->func->blocks[edge->from];
-    const tw_guard *guard;
     tw_loop child = loop_at(b, edge->from) == loop ? TW_NO_LOOP : child_holding(b, loop, edge->from);
-    if (child != TW_NO_LOOP) return guard_of(b, b->loops->items[child].header, loop, &guard) && guard_value(b, guard, loop, false, out);
+    if (child != TW_NO_LOOP) return guard_of(b, b->loops->items[child].header, loop, out);
     if (loop_at(b, edge->from) != loop || from->term == TW_IR_SWITCH)
         return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "a block is reached in ways that can't be told apart");
-    if (!guard_of(b, edge->from, loop, &guard)) return false;
-    if (from->term == TW_IR_BRANCH && !new_guard(b, guard, from->value, edge->edge == 0, loop, &guard)) return false;
-    return guard_value(b, guard, loop, false, out);
+    if (!guard_of(b, edge->from, loop, out)) return false;
+    return from->term != TW_IR_BRANCH || new_guard(b, *out, from->value, edge->edge == 0, loop, out);
+}
+
+static bool edge_value(tw_builder *b, const tw_cfg_edge *edge, tw_loop loop, uint32_t *out)
+{
+    const tw_guard *guard;
+    return edge_guard(b, edge, loop, &guard) && guard_value(b, guard, loop, false, out);
+}
+
+/* The guard's chain as a plan's 0 or 1; TW_NONE when data decide. */
+static uint32_t guard_expr(tw_builder *b, const tw_guard *guard)
+{
+    tw_model *model = b->model;
+    uint32_t all = tw_expr_const(model, 32, 1), no = tw_expr_const(model, 32, 0);
+    for (; guard; guard = guard->parent) {
+        if (guard->expr == TW_NONE) return TW_NONE;
+        all = guard->side ? tw_expr_select(model, guard->expr, all, no) : tw_expr_select(model, guard->expr, no, all);
+    }
+    return all;
+}
+
+/* Not a latch of the loop that the block heads. */
+static bool enters(const tw_builder *b, const tw_cfg_edge *edge, tw_ir_block block)
+{
+    tw_loop loop = loop_at(b, block);
+    return loop == TW_NO_LOOP || b->loops->items[loop].header != block || !tw_loop_has_block(b->loops, loop, edge->from);
 }
 
 static bool or_guard(tw_builder *b, tw_ir_block block, tw_loop loop, const tw_guard **out)
 {
-    uint32_t any = TW_NONE;
+    uint32_t any = TW_NONE, expr = tw_expr_const(b->model, 32, 0), yes = tw_expr_const(b->model, 32, 1);
     for (uint32_t k = 0; k < pred_count(b, block); k++) {
+        const tw_guard *way;
         uint32_t value;
-        if (!edge_value(b, pred_edge(b, block, k), loop, &value)) return false;
+        if (!enters(b, pred_edge(b, block, k), block)) continue;
+        if (!edge_guard(b, pred_edge(b, block, k), loop, &way) || !guard_value(b, way, loop, false, &value)) return false;
         if (value == TW_NONE) return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "an unconditional edge into a conditional block");
         any = any == TW_NONE ? value : add_op(b, TW_OP_I32_OR, TW_I32, any, value, TW_NONE);
         if (any == TW_NONE) return false;
+        expr = tw_expr_select(b->model, guard_expr(b, way), yes, expr);
     }
     tw_guard *guard = TW_NEW(b->arena, tw_guard);
     if (!guard) return fail_memory(b);
-    *guard = (tw_guard){.value = any, .expr = TW_NONE, .is_or = true};
+    *guard = (tw_guard){.value = any, .expr = expr, .side = true, .is_or = true};
     *out = guard;
     return true;
 }
@@ -728,7 +754,7 @@ static bool make_guard(tw_builder *b, tw_ir_block block, tw_loop loop, const tw_
         if (!entered) return or_guard(b, block, loop, out);
         const tw_loopdata *inner = &b->loops->items[loop_at(b, block)];
         if (inner->entry_count != 1 || inner->entries[0].from != from || b->func->blocks[from].term != TW_IR_BRANCH)
-            return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "an inner loop's guard is too tangled");
+            return or_guard(b, block, loop, out);
         const tw_guard *parent;
         return guard_of(b, from, loop, &parent) &&
                new_guard(b, parent, b->func->blocks[from].value, inner->entries[0].edge == 0, loop, out);
