@@ -21,13 +21,18 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* What is written first into the payload of v2, v3 and v4, and the version behind it when nothing says otherwise. */
+/* What is written first into the payload of v2, v3 and v4, the earlier project's formats, and the version behind it. */
 #define TW_SNAPSHOT_MAGIC UINT32_C(0xBA115407)
 #define TW_SNAPSHOT_VERSION 2
 /* The version inside a v3 file: the payload is version 2's. */
 #define TW_SNAPSHOT_VERSION_SIGNED 3
 
+/* The same of our own archives: "TWSA". */
+#define TW_SNAPSHOT_ARCHIVE_MAGIC UINT32_C(0x41535754)
+#define TW_SNAPSHOT_ARCHIVE_VERSION 1
+
 typedef enum tw_snapshot_format {
+    TW_SNAPSHOT_ARCHIVE = 1, /* our own: signed and encrypted where asked for, zero pages left out, several threads */
     TW_SNAPSHOT_V2 = 2, /* one zstd frame: no signature */
     TW_SNAPSHOT_V3 = 3, /* that, and a trailer with HMAC-SHA256 or Ed25519 */
     TW_SNAPSHOT_V4 = 4, /* an envelope with BLAKE3 and HMAC-SHA256 */
@@ -114,19 +119,24 @@ typedef struct tw_snapshot_state {
 typedef struct tw_snapshot_writer tw_snapshot_writer;
 typedef struct tw_snapshot_writer_options {
     size_t size;
-    tw_snapshot_format format;        /* default TW_SNAPSHOT_V2 */
+    tw_snapshot_format format;        /* default TW_SNAPSHOT_ARCHIVE */
     int level;                        /* of zstd, 1 to 19; default 3. v4 is always at 3 */
-    const tw_snapshot_key *hmac_key;  /* v4 needs it; v3 takes it when there is no Ed25519 key. Must outlive the writer */
-    const tw_snapshot_key *ed25519_secret; /* likewise */
+    /* Keys must outlive the writer. An archive is signed when it has one, v3 needs one: Ed25519's where both are given. v4
+     * needs the HMAC key. */
+    const tw_snapshot_key *hmac_key;
+    const tw_snapshot_key *ed25519_secret;
+    const tw_snapshot_key *aead_key;  /* encrypts an archive; no other format */
+    uint32_t threads;                 /* that compress an archive; 0 = as many as the process may use */
 } tw_snapshot_writer_options;
 #define TW_SNAPSHOT_WRITER_OPTIONS_INIT                                                                                \
-    {.size = sizeof(tw_snapshot_writer_options), .format = TW_SNAPSHOT_V2, .level = 3}
+    {.size = sizeof(tw_snapshot_writer_options), .format = TW_SNAPSHOT_ARCHIVE, .level = 3}
 
 /* options NULL = defaults. TW_INVALID_ARGUMENT where format and keys don't go together. */
 tw_status tw_snapshot_writer_new(const tw_snapshot_writer_options *options, tw_snapshot_writer **out, tw_error *error);
 void tw_snapshot_writer_free(tw_snapshot_writer *writer);
-/* *bytes is the file, malloc'd: free() it. Same state, options and libzstd: same bytes. TW_LIMIT for what the format can't
- * hold: registers above 1 MiB, wasm memory above 1 GiB, device memory above 4 GiB, a v4 payload above 256 MiB. */
+/* *bytes is the file, malloc'd: free() it. Same state, options and libzstd give the same bytes, with any number of threads; but
+ * encryption takes random numbers. TW_LIMIT for what v2, v3, v4 can't hold: registers above 1 MiB, wasm memory above 1 GiB,
+ * device memory above 4 GiB, a v4 payload above 256 MiB. */
 tw_status tw_snapshot_capture(const tw_snapshot_writer *writer, const tw_snapshot_state *state, uint8_t **bytes,
                               size_t *size, tw_error *error);
 
@@ -139,14 +149,15 @@ typedef struct tw_snapshot_reader_options {
     const tw_snapshot_key *ed25519_public;
     const tw_snapshot_key *aead_key;       /* with it, only encrypted files are taken */
     bool require_signature;                /* encryption isn't one */
-    bool lenient;                          /* joins the zstd frames of a v4 file and ignores bytes behind the payload */
+    bool lenient;                          /* joins the zstd frames of v4, ignores bytes behind the payload of v2, v3, v4 */
     bool has_max_age;
     uint64_t max_age_ms;                   /* by the clock of this machine; the future isn't old */
     uint64_t min_sequence;
     bool has_expected_nonce;
     uint8_t expected_nonce[TW_SNAPSHOT_NONCE_SIZE];
-    uint64_t max_bytes;                    /* of a payload, decompressed; default 256 MiB */
+    uint64_t max_bytes;                    /* of a payload or an archive's memories, decompressed; default 256 MiB */
     uint64_t max_file;                     /* bytes of a file; default 1 GiB */
+    uint32_t threads;                      /* that decompress an archive; 0 = as many as the process may use */
 } tw_snapshot_reader_options;
 #define TW_SNAPSHOT_READER_OPTIONS_INIT                                                                                \
     {.size = sizeof(tw_snapshot_reader_options), .max_bytes = 256 << 20, .max_file = 1 << 30}

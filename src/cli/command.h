@@ -35,6 +35,7 @@ typedef enum cli_kind {
     CLI_TEXT,     /* const char * */
     CLI_CHOICE,   /* int: which of the words of `value`, "off|auto|force", counted from 0 */
     CLI_COUNT,    /* uint32_t */
+    CLI_NUMBER,   /* uint64_t */
     CLI_SIZE,     /* uint64_t, bytes */
     CLI_DURATION, /* uint64_t, nanoseconds, never 0 */
     CLI_LIST,     /* cli_list: the option may be given again */
@@ -92,6 +93,6 @@ const cli_command *cli_command_at(size_t index);
 /* NULL when there is none of that name. */
 const cli_command *cli_command_find(const char *name);
 
-extern const cli_command cli_run, cli_validate, cli_inspect, cli_doctor, cli_help, cli_generate, cli_finish_kernels;
+extern const cli_command cli_run, cli_validate, cli_inspect, cli_snapshot, cli_doctor, cli_help, cli_generate, cli_finish_kernels;
 
 #endif

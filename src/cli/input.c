@@ -23,7 +23,7 @@ static tw_status fail(tw_error *error, tw_status status, const char *format, ...
 }
 
 /* Until the end of the file, which may be a pipe: its size isn't known before. */
-static tw_status read_all(int file, uint8_t **bytes, size_t *size, tw_error *error)
+static tw_status read_all(const cli_input_kind *kind, int file, uint8_t **bytes, size_t *size, tw_error *error)
 {
     size_t capacity = 1 << 16, used = 0;
     uint8_t *data = malloc(capacity);
@@ -37,10 +37,10 @@ static tw_status read_all(int file, uint8_t **bytes, size_t *size, tw_error *err
         }
         if (got == 0) break;
         used += (size_t)got;
-        if (used > CLI_MAX_MODULE) {
+        if (used > kind->most) {
             free(data);
-            return fail(error, TW_LIMIT, "is larger than %zu MiB, the most that a module may have",
-                        CLI_MAX_MODULE >> 20);
+            return fail(error, TW_LIMIT, "is larger than %zu MiB, the most that %s may have", kind->most >> 20,
+                        kind->noun);
         }
         if (used < capacity) continue;
         uint8_t *grown = realloc(data, capacity * 2);
@@ -56,16 +56,22 @@ static tw_status read_all(int file, uint8_t **bytes, size_t *size, tw_error *err
     return TW_OK;
 }
 
-tw_status cli_read_module(const char *path, uint8_t **bytes, size_t *size, tw_error *error)
+tw_status cli_read_file(const cli_input_kind *kind, const char *path, uint8_t **bytes, size_t *size, tw_error *error)
 {
-    if (!strcmp(path, "-")) return read_all(STDIN_FILENO, bytes, size, error);
+    if (!strcmp(path, "-")) return read_all(kind, STDIN_FILENO, bytes, size, error);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return fail(error, errno == ENOENT ? TW_NOT_FOUND : TW_IO, "can't be opened: %s", strerror(errno));
     struct stat about;
     tw_status status;
     if (!fstat(file, &about) && S_ISDIR(about.st_mode))
-        status = fail(error, TW_IO, "is a folder; name a .wasm or .wat file");
-    else status = read_all(file, bytes, size, error);
+        status = fail(error, TW_IO, "is a folder; name %s", kind->files);
+    else status = read_all(kind, file, bytes, size, error);
     close(file);
     return status;
+}
+
+tw_status cli_read_module(const char *path, uint8_t **bytes, size_t *size, tw_error *error)
+{
+    static const cli_input_kind module = {CLI_MAX_MODULE, "a module", "a .wasm or .wat file"};
+    return cli_read_file(&module, path, bytes, size, error);
 }

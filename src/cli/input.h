@@ -14,4 +14,13 @@
  * long even when *size is 0. Fails with TW_NOT_FOUND, TW_IO, TW_LIMIT or TW_NO_MEMORY. */
 tw_status cli_read_module(const char *path, uint8_t **bytes, size_t *size, tw_error *error);
 
+/* Another kind of file. */
+typedef struct cli_input_kind {
+    size_t most;       /* bytes */
+    const char *noun;  /* "a module" */
+    const char *files; /* "a .wasm or .wat file": what to name instead of a folder */
+} cli_input_kind;
+/* As cli_read_module. */
+tw_status cli_read_file(const cli_input_kind *kind, const char *path, uint8_t **bytes, size_t *size, tw_error *error);
+
 #endif

@@ -6,7 +6,7 @@
  *   parse.c      argv into settings, from the tables
  *   help.c, man.c, completions.c   the same tables for people, man(1) and shells
  *   run.c        run, with wasi.c (what the guest sees), invoke.c (what is called), watch.c (the time limit)
- *   validate.c, inspect.c, doctor.c, generate.c   the other commands
+ *   validate.c, inspect.c, snapshot.c, doctor.c, generate.c   the other commands
  *   value.c, units.c, suggest.c, input.c, message.c   what they share
  */
 #include <stdio.h>

@@ -76,7 +76,8 @@ static int unknown_option(const parser *p, const char *name, size_t size)
 static const char *shape(const cli_option *option)
 {
     switch (option->kind) {
-    case CLI_COUNT: return "a number, like 4";
+    case CLI_COUNT:
+    case CLI_NUMBER: return "a number, like 4";
     case CLI_SIZE: return "a size, like 65536, 64KiB, 256MiB or 4GiB";
     case CLI_DURATION: return "a time with its unit, like 500ms, 2s or 1m, and more than 0";
     case CLI_CHOICE: return option->value;
@@ -100,6 +101,7 @@ static bool store(void *field, const cli_option *option, const char *value)
     case CLI_TEXT: *(const char **)field = value; return true;
     case CLI_LIST: return append(field, value);
     case CLI_COUNT: return cli_parse_count(value, field);
+    case CLI_NUMBER: return cli_parse_number(value, field);
     case CLI_SIZE: return cli_parse_size(value, field);
     case CLI_DURATION: return cli_parse_duration(value, field) && *(uint64_t *)field > 0;
     case CLI_CHOICE: {

@@ -55,10 +55,18 @@ bool cli_parse_duration(const char *text, uint64_t *ns)
     return parse(text, durations, sizeof durations / sizeof *durations, ns);
 }
 
+bool cli_parse_number(const char *text, uint64_t *number)
+{
+    uint64_t value;
+    if (!take_digits(&text, &value) || *text) return false;
+    *number = value;
+    return true;
+}
+
 bool cli_parse_count(const char *text, uint32_t *count)
 {
     uint64_t number;
-    if (!take_digits(&text, &number) || *text || number > UINT32_MAX) return false;
+    if (!cli_parse_number(text, &number) || number > UINT32_MAX) return false;
     *count = (uint32_t)number;
     return true;
 }

@@ -13,6 +13,7 @@ bool cli_parse_size(const char *text, uint64_t *bytes);
 /* "500ms", "2s", "1m", "1h", "100us", "10ns". The unit is required. */
 bool cli_parse_duration(const char *text, uint64_t *ns);
 /* A plain decimal number. */
+bool cli_parse_number(const char *text, uint64_t *number);
 bool cli_parse_count(const char *text, uint32_t *count);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "region/builder.h"
+#include "region/match.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -75,17 +75,15 @@ static const tw_poly *evolve(tw_builder *b, tw_ir_value value, tw_loop scope)
     return tw_build_resolve(b, tw_evolution_of(b->analysis, value, scope));
 }
 
-/* Whether control can come from the loop to `to` without another iteration of the loop around it. */
-static bool loop_reaches(tw_builder *b, tw_loop loop, tw_ir_block to)
+/* Whether control can come from `from` to `to` without passing `barrier`. */
+static bool reaches(tw_builder *b, tw_ir_block from, tw_ir_block to, tw_ir_block barrier)
 {
-    const tw_loopdata *data = &b->loops->items[loop];
-    tw_ir_block barrier = data->parent == TW_NO_LOOP ? TW_IR_NO_BLOCK : b->loops->items[data->parent].header;
     uint8_t *seen = TW_NEW_ARRAY(b->arena, uint8_t, b->func->block_count);
     tw_ir_block *stack = TW_NEW_ARRAY(b->arena, tw_ir_block, b->func->block_count);
     uint32_t count = 0;
     if (!seen || !stack) return true;
-    stack[count++] = data->header;
-    seen[data->header] = 1;
+    stack[count++] = from;
+    seen[from] = 1;
     while (count) {
         tw_ir_block block = stack[--count];
         if (block == to) return true;
@@ -99,6 +97,21 @@ static bool loop_reaches(tw_builder *b, tw_loop loop, tw_ir_block to)
     return false;
 }
 
+static tw_ir_block header_of(const tw_builder *b, tw_loop loop)
+{
+    return loop == TW_NO_LOOP ? TW_IR_NO_BLOCK : b->loops->items[loop].header;
+}
+
+bool tw_build_reaches(tw_builder *b, tw_ir_block from, tw_ir_block to)
+{
+    return reaches(b, from, to, header_of(b, loop_at(b, from)));
+}
+
+bool tw_build_loop_reaches(tw_builder *b, tw_loop loop, tw_ir_block to)
+{
+    return reaches(b, b->loops->items[loop].header, to, header_of(b, b->loops->items[loop].parent));
+}
+
 /* A loop's result carried round the branch that guards it: init on the edges that skip the loop, init + step·ARRIVALS on those
  * that come from it. With arrivals 0 for a loop not entered that is one polynomial, `whole`. `other` is what an edge from
  * block `from` brings, which must not be on a way through the loops whose arrivals are taken as 0. */
@@ -107,7 +120,7 @@ static bool covers(tw_builder *b, const tw_poly *whole, const tw_poly *other, tw
     for (tw_loop l = b->loops->count; whole && l-- > 0;) {
         if (tw_poly_equal(whole, other)) return true;
         tw_atom arrivals = tw_atom_make(TW_ATOM_ARRIVALS, l);
-        if (!tw_poly_has(whole, arrivals) || b->top_tested[l] || b->loop_of[l] == TW_NONE || loop_reaches(b, l, from)) continue;
+        if (!tw_poly_has(whole, arrivals) || b->top_tested[l] || b->loop_of[l] == TW_NONE || tw_build_loop_reaches(b, l, from)) continue;
         whole = tw_poly_substitute(b->arena, whole, arrivals, tw_poly_const(b->arena, whole->bits, 0));
     }
     return tw_poly_equal(whole, other);
@@ -475,14 +488,14 @@ static uint32_t final_of(tw_builder *b, tw_ir_value value, tw_loop over, tw_loop
 
 /* `final` is `value` too when the last loops of its chain weren't entered: then it is their init. An edge from block
  * `from` that brings `value` must not be on a way through those loops. */
-static bool falls_back_to(tw_builder *b, uint32_t final, uint32_t value, tw_ir_block from)
+bool tw_build_falls_back(tw_builder *b, uint32_t final, uint32_t value, tw_ir_block from)
 {
     for (uint32_t steps = 0; steps < TW_MODEL_MAX_LOOPS; steps++) {
         if (final == value) return true;
         const tw_value_node *node = &b->model->values[final];
         if (node->kind != TW_VALUE_FINAL) return false;
         const tw_carried *carried = &b->model->carried[node->index];
-        if (carried->init == TW_NONE || loop_reaches(b, b->natural[carried->loop], from)) return false;
+        if (carried->init == TW_NONE || tw_build_loop_reaches(b, b->natural[carried->loop], from)) return false;
         final = carried->init;
     }
     return false;
@@ -517,12 +530,31 @@ static uint32_t merge_value(tw_builder *b, tw_ir_value param)
         if ((values[k] = use_value(b, merge_arg(b, param, k), scope)) == TW_NONE) return TW_NONE;
     for (uint32_t k = 0; k < count; k++) {
         bool all = true;
-        for (uint32_t j = 0; j < count; j++) all &= falls_back_to(b, values[k], values[j], pred_edge(b, block, j)->from);
+        for (uint32_t j = 0; j < count; j++) all &= tw_build_falls_back(b, values[k], values[j], pred_edge(b, block, j)->from);
         if (all) return values[k];
     }
     if (!find_branch(b, block, &condition, &yes)) return pick_by_edges(b, param, values, count);
     uint32_t test = use_value(b, condition, scope);
     return test == TW_NONE ? TW_NONE : add_op(b, TW_OP_SELECT, data_of(b, param)->type, values[yes], values[!yes], test);
+}
+
+void tw_build_remerge(tw_builder *b)
+{
+    for (tw_ir_value p = 1; p < b->func->value_count; p++) {
+        uint32_t values[MOST_MERGED], count, at = b->value[p];
+        if (at == TW_NONE || role_of(b, p) != ROLE_MERGE || b->model->values[at].kind != TW_VALUE_OP) continue;
+        tw_ir_block block = data_of(b, p)->block;
+        if ((count = pred_count(b, block)) > MOST_MERGED) continue;
+        bool known = true;
+        for (uint32_t k = 0; k < count; k++) known &= (values[k] = b->value[merge_arg(b, p, k)]) != TW_NONE;
+        for (uint32_t k = 0; known && k < count; k++) {
+            bool all = b->model->values[values[k]].kind == TW_VALUE_FINAL;
+            for (uint32_t j = 0; all && j < count; j++) all = tw_build_falls_back(b, values[k], values[j], pred_edge(b, block, j)->from);
+            if (!all) continue;
+            b->model->values[at] = b->model->values[values[k]];
+            break;
+        }
+    }
 }
 
 /* Division is only taken on when it can't trap: by a constant that is neither 0 nor (signed) -1. */
@@ -642,33 +674,59 @@ static tw_loop child_holding(const tw_builder *b, tw_loop loop, tw_ir_block bloc
     return inner;
 }
 
-/* The condition under which a pred edge is taken, as a value. */
-static bool edge_value(tw_builder *b, const tw_cfg_edge *edge, tw_loop loop, uint32_t *out)
+/* The condition under which a pred edge is taken, as a guard; NULL: always. */
+static bool edge_guard(tw_builder *b, const tw_cfg_edge *edge, tw_loop loop, const tw_guard **out)
 {
     const tw_ir_blockdata *from = &b->func->blocks[edge->from];
-    const tw_guard *guard;
     tw_loop child = loop_at(b, edge->from) == loop ? TW_NO_LOOP : child_holding(b, loop, edge->from);
-    if (child != TW_NO_LOOP) return guard_of(b, b->loops->items[child].header, loop, &guard) && guard_value(b, guard, loop, false, out);
+    if (child != TW_NO_LOOP) return guard_of(b, b->loops->items[child].header, loop, out);
     if (loop_at(b, edge->from) != loop || from->term == TW_IR_SWITCH)
         return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "a block is reached in ways that can't be told apart");
-    if (!guard_of(b, edge->from, loop, &guard)) return false;
-    if (from->term == TW_IR_BRANCH && !new_guard(b, guard, from->value, edge->edge == 0, loop, &guard)) return false;
-    return guard_value(b, guard, loop, false, out);
+    if (!guard_of(b, edge->from, loop, out)) return false;
+    return from->term != TW_IR_BRANCH || new_guard(b, *out, from->value, edge->edge == 0, loop, out);
+}
+
+static bool edge_value(tw_builder *b, const tw_cfg_edge *edge, tw_loop loop, uint32_t *out)
+{
+    const tw_guard *guard;
+    return edge_guard(b, edge, loop, &guard) && guard_value(b, guard, loop, false, out);
+}
+
+/* The guard's chain as a plan's 0 or 1; TW_NONE when data decide. */
+static uint32_t guard_expr(tw_builder *b, const tw_guard *guard)
+{
+    tw_model *model = b->model;
+    uint32_t all = tw_expr_const(model, 32, 1), no = tw_expr_const(model, 32, 0);
+    for (; guard; guard = guard->parent) {
+        if (guard->expr == TW_NONE) return TW_NONE;
+        all = guard->side ? tw_expr_select(model, guard->expr, all, no) : tw_expr_select(model, guard->expr, no, all);
+    }
+    return all;
+}
+
+/* Not a latch of the loop that the block heads. */
+static bool enters(const tw_builder *b, const tw_cfg_edge *edge, tw_ir_block block)
+{
+    tw_loop loop = loop_at(b, block);
+    return loop == TW_NO_LOOP || b->loops->items[loop].header != block || !tw_loop_has_block(b->loops, loop, edge->from);
 }
 
 static bool or_guard(tw_builder *b, tw_ir_block block, tw_loop loop, const tw_guard **out)
 {
-    uint32_t any = TW_NONE;
+    uint32_t any = TW_NONE, expr = tw_expr_const(b->model, 32, 0), yes = tw_expr_const(b->model, 32, 1);
     for (uint32_t k = 0; k < pred_count(b, block); k++) {
+        const tw_guard *way;
         uint32_t value;
-        if (!edge_value(b, pred_edge(b, block, k), loop, &value)) return false;
+        if (!enters(b, pred_edge(b, block, k), block)) continue;
+        if (!edge_guard(b, pred_edge(b, block, k), loop, &way) || !guard_value(b, way, loop, false, &value)) return false;
         if (value == TW_NONE) return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "an unconditional edge into a conditional block");
         any = any == TW_NONE ? value : add_op(b, TW_OP_I32_OR, TW_I32, any, value, TW_NONE);
         if (any == TW_NONE) return false;
+        expr = tw_expr_select(b->model, guard_expr(b, way), yes, expr);
     }
     tw_guard *guard = TW_NEW(b->arena, tw_guard);
     if (!guard) return fail_memory(b);
-    *guard = (tw_guard){.value = any, .expr = TW_NONE, .is_or = true};
+    *guard = (tw_guard){.value = any, .expr = expr, .side = true, .is_or = true};
     *out = guard;
     return true;
 }
@@ -696,7 +754,7 @@ static bool make_guard(tw_builder *b, tw_ir_block block, tw_loop loop, const tw_
         if (!entered) return or_guard(b, block, loop, out);
         const tw_loopdata *inner = &b->loops->items[loop_at(b, block)];
         if (inner->entry_count != 1 || inner->entries[0].from != from || b->func->blocks[from].term != TW_IR_BRANCH)
-            return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "an inner loop's guard is too tangled");
+            return or_guard(b, block, loop, out);
         const tw_guard *parent;
         return guard_of(b, from, loop, &parent) &&
                new_guard(b, parent, b->func->blocks[from].value, inner->entries[0].edge == 0, loop, out);
@@ -768,6 +826,8 @@ bool tw_build_splice(tw_builder *b, uint32_t loop, uint32_t at)
     if (count) memcpy(items + at, model->loops[gone].items, count * sizeof *items);
     memcpy(items + at + count, model->loops[loop].items + at + 1, (old - at - 1) * sizeof *items);
     model->loops[gone].item_count = 0;
+    for (uint32_t c = 0; c < model->check_count; c++)
+        if (model->checks[c].loop == gone) model->checks[c].loop = loop;
     model->loops[loop].items = items;
     model->loops[loop].item_count = model->loops[loop].item_capacity = old - 1 + count;
     return true;
@@ -806,31 +866,6 @@ static bool open_scope(tw_builder *b, tw_loop natural, const tw_guard *guard, ui
     if (!guard) return *out = b->loop_of[natural], true;
     if (!open_scope(b, natural, guard->parent, out)) return false;
     return !b->use_ifs || guard->expr == TW_NONE || open_if(b, *out, guard, natural, out);
-}
-
-bool tw_build_is_always(const tw_builder *b, uint32_t loop)
-{
-    uint64_t trips;
-    return b->model->loops[loop].is_if && tw_expr_is_const(b->model, b->model->loops[loop].trips, &trips) && trips == 1;
-}
-
-/* A block behind a rotated loop gets an if-loop that is always entered, so that it looks like any remainder. */
-static bool open_tail(tw_builder *b, tw_ir_block block, uint32_t *scope)
-{
-    if (!b->tails || !b->tails[block] || !b->use_ifs) return true;
-    const tw_model_loop *into = &b->model->loops[*scope];
-    if (into->item_count) {
-        const tw_item *last = &into->items[into->item_count - 1];
-        if (last->kind == TW_ITEM_LOOP && tw_build_is_always(b, last->index)) return *scope = last->index, true;
-    }
-    uint32_t trips = tw_expr_const(b->model, 64, 1), index;
-    if (trips == TW_NONE) return fail_memory(b);
-    if (!tw_build_new_loop(b, *scope, &index)) return false;
-    b->model->loops[index].is_if = true;
-    b->model->loops[index].trips = trips;
-    b->if_value[index] = TW_NONE;
-    if (!tw_build_add_item(b, *scope, (tw_item){.kind = TW_ITEM_LOOP, .index = index, .value = TW_NONE, .guard = TW_NONE})) return false;
-    return *scope = index, true;
 }
 
 static bool add_access(tw_builder *b, const tw_ir_inst *inst, tw_loop scope, uint32_t loop, uint32_t *out)
@@ -899,7 +934,7 @@ static bool walk_block(tw_builder *b, tw_ir_block block, tw_loop loop)
         if (kind != TW_KIND_LOAD && kind != TW_KIND_STORE) return refuse_inst(inst, b->reason);
         const tw_guard *guard;
         uint32_t scope, condition;
-        if (!guard_of(b, block, loop, &guard) || !open_scope(b, loop, guard, &scope) || !open_tail(b, block, &scope) ||
+        if (!guard_of(b, block, loop, &guard) || !open_scope(b, loop, guard, &scope) ||
             !guard_value(b, guard, loop, b->use_ifs, &condition))
             return false;
         if (kind == TW_KIND_LOAD ? !add_read(b, inst, loop, scope, condition) : !add_store(b, inst, loop, scope, condition)) return false;

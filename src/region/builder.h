@@ -2,12 +2,12 @@
 #ifndef TW_REGION_BUILDER_H
 #define TW_REGION_BUILDER_H
 
-/* From a cut to a model, in steps of which all but the first share one builder:
+/* From a cut to a model, in steps of which the last three share one builder:
  *
  *   rotate.c   (on the cut) loops left in their middle become loops left at their end
  *   build.c    walks the loops' blocks in order: items, guards, values; addresses and trip counts stay polynomials
- *   recall.c   for a second model only: scalars that memory has as well are read from there
- *   reroll.c   unrolled bodies and main + remainder loops become one statement on a finer domain
+ *   reroll.c, remainder.c (match.h)
+ *              unrolled bodies and main + remainder loops become one statement on a finer domain
  *   finish.c   if-loops whose condition varies become predicates again; polynomials become affines; what nothing uses any more is
  *              dropped
  *
@@ -51,7 +51,6 @@ typedef struct tw_builder {
     uint32_t *affine_loop;  /* and the model's loop it is seen from */
     const tw_guard **guard; /* block → guard */
     uint8_t *guard_known;
-    uint8_t *tails;         /* block → behind a rotated loop (rotate.h); NULL: none */
     bool use_ifs;           /* plan-decided branches become if-loops; else predicates */
     uint32_t depth;         /* recursion guard */
 } tw_builder;
@@ -61,10 +60,6 @@ typedef struct tw_builder {
 bool tw_build_promises(const tw_ir_func *func, const tw_loops *loops, tw_loop loop, tw_reason *reason);
 /* Fills b->model (empty, with name, func, place set) from b->cut, b->analysis. False with *b->reason. */
 bool tw_build_draft(tw_builder *b);
-/* recall.c, for a second model: scalars that memory has as well are read from there. False: out of room, give the model up. */
-bool tw_build_recall(tw_builder *b, bool *any);
-/* If-loops around nothing but loops go. */
-void tw_build_collapse_ifs(tw_builder *b);
 /* Never fails: what doesn't match stays as it is. */
 void tw_build_reroll(tw_builder *b);
 bool tw_build_finish(tw_builder *b);
@@ -74,11 +69,7 @@ bool tw_build_finish(tw_builder *b);
 const tw_poly *tw_build_resolve(tw_builder *b, const tw_poly *poly);
 /* TW_NONE when the plan can't compute it. */
 uint32_t tw_build_expr(tw_builder *b, const tw_poly *poly);
-/* x == y, as polynomials or, over symbols alone, by a check on arrival that is added to the model. */
-bool tw_build_same(tw_builder *b, const tw_poly *x, const tw_poly *y);
 bool tw_build_new_loop(tw_builder *b, uint32_t parent, uint32_t *out);
-/* An if-loop that is entered for sure. */
-bool tw_build_is_always(const tw_builder *b, uint32_t loop);
 bool tw_build_add_item(tw_builder *b, uint32_t loop, tw_item item);
 /* Puts the items of the if-loop that is item `at` of `loop` in its place; counted loops among them move to `loop`, if-loops also
  * take the condition over. The if-loop is left empty. */

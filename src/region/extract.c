@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "region/extract.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "region/lanes.h"
 #include "wasm/exposed.h"
 
 bool tw_refuse(tw_reason *reason, tw_refusal refusal, const char *format, ...)
@@ -32,6 +34,8 @@ typedef struct cutter {
     tw_ir_value *value; /* of `from` → of `to`; 0 = not copied yet */
     tw_ir_block *block; /* likewise; TW_IR_NO_BLOCK */
     tw_reason *reason;
+    tw_arena *arena;
+    tw_lanes *lanes;    /* when there are vectors */
     uint32_t depth;
 } cutter;
 
@@ -58,10 +62,83 @@ static tw_ir_value copy_value(cutter *c, tw_ir_value value)
 {
     if (c->value[value]) return c->value[value];
     const tw_ir_valuedata *data = &c->from->values[value];
+    if (data->type == TW_V128) return 0;
     if (data->kind == TW_IR_CONST)
         return c->value[value] = tw_ir_const(c->to, (tw_type)data->type, data->bits[0], data->bits[1]);
     if (data->block != TW_IR_NO_BLOCK && tw_loop_has_block(c->loops, c->loop, data->block)) return 0;
     return c->value[value] = rematerialise(c, value);
+}
+
+/* ---- vectors: see lanes.h ---- */
+
+static tw_ir_value scalar_for_lanes(void *context, tw_ir_value value)
+{
+    return copy_value(context, value);
+}
+
+static bool need_lanes(cutter *c)
+{
+    const tw_lanes_options options = {.from = c->from, .to = c->to, .arena = c->arena, .scalar = scalar_for_lanes, .context = c};
+    if (!c->lanes) c->lanes = tw_lanes_new(&options);
+    return c->lanes || out_of_memory(c->reason);
+}
+
+static bool is_vector(const cutter *c, tw_ir_value value)
+{
+    return c->from->values[value].type == TW_V128;
+}
+
+static bool split_inst(cutter *c, tw_ir_block to, const tw_ir_inst *inst)
+{
+    const char *why;
+    tw_ir_value result;
+    if (!need_lanes(c)) return false;
+    if (!tw_lanes_split(c->lanes, to, inst, &result, &why))
+        return tw_refuse(c->reason, TW_REFUSAL_UNMODELLED_OP, "%s: %s at 0x%" PRIx64, why, tw_op_describe(inst->op)->name, inst->offset);
+    if (result) c->value[inst->first_result] = result;
+    return true;
+}
+
+static bool copy_params(cutter *c, tw_ir_block from, tw_ir_block to)
+{
+    for (uint32_t p = 0; p < c->from->blocks[from].param_count; p++) {
+        tw_ir_value old = c->from->blocks[from].first_param + p, param;
+        tw_type type = (tw_type)c->from->values[old].type;
+        uint32_t count = 1;
+        if (is_vector(c, old)) {
+            if (!need_lanes(c)) return false;
+            count = tw_lanes_count(c->lanes, old, &type);
+        }
+        if (!(param = tw_ir_param_new(c->to, to, type))) return out_of_memory(c->reason);
+        for (uint32_t k = 1; k < count; k++)
+            if (!tw_ir_param_new(c->to, to, type)) return out_of_memory(c->reason);
+        if (is_vector(c, old)) tw_lanes_bind(c->lanes, old, param);
+        else c->value[old] = param;
+    }
+    return true;
+}
+
+/* The edge's arguments, vectors as lanes; conversions go to the end of `block`. */
+static bool copy_edge_args(cutter *c, tw_ir_block block, const tw_ir_edge *edge, tw_ir_edge *out)
+{
+    enum { MOST_LANES = 16 };
+    out->args = TW_NEW_ARRAY(&c->to->arena, tw_ir_value, (size_t)edge->arg_count * MOST_LANES);
+    out->arg_count = 0;
+    if (!out->args) return out_of_memory(c->reason);
+    for (uint32_t a = 0; a < edge->arg_count; a++) {
+        tw_ir_value param = c->from->blocks[edge->to].first_param + a, arg = edge->args[a];
+        tw_type type;
+        bool ok;
+        if (!is_vector(c, arg)) {
+            ok = (out->args[out->arg_count++] = copy_value(c, arg)) != 0;
+        } else {
+            if (!need_lanes(c)) return false;
+            ok = tw_lanes_get(c->lanes, block, arg, param, out->args + out->arg_count);
+            out->arg_count += tw_lanes_count(c->lanes, param, &type);
+        }
+        if (!ok) return tw_refuse(c->reason, TW_REFUSAL_LIVE_IN, "a value used in the loop (v%u) is in no local at its header", arg);
+    }
+    return true;
 }
 
 static bool copy_args(cutter *c, const tw_ir_value *args, uint32_t count, tw_ir_value **out)
@@ -79,6 +156,7 @@ static bool copy_inst(cutter *c, tw_ir_block to, const tw_ir_inst *inst)
 {
     tw_ir_value *args;
     uint8_t types[4];
+    if (tw_lanes_concern(c->from, inst)) return split_inst(c, to, inst);
     if (!copy_args(c, inst->args, inst->arg_count, &args)) return false;
     if (inst->result_count > 4) return tw_refuse(c->reason, TW_REFUSAL_UNMODELLED_OP, "an instruction with many results");
     for (uint32_t r = 0; r < inst->result_count; r++) types[r] = c->from->values[inst->first_result + r].type;
@@ -115,8 +193,7 @@ static bool copy_edges(cutter *c, tw_ir_block from, tw_ir_block to)
             continue;
         }
         edges[e].to = c->block[edge->to];
-        edges[e].arg_count = edge->arg_count;
-        if (!copy_args(c, edge->args, edge->arg_count, &edges[e].args)) return false;
+        if (!copy_edge_args(c, to, edge, &edges[e])) return false;
     }
     tw_ir_blockdata *block = &c->to->blocks[to];
     block->edges = edges;
@@ -150,12 +227,7 @@ static bool copy_blocks(cutter *c)
         c->block[from] = to;
         c->to->blocks[to].offset = c->from->blocks[from].offset;
         c->to->blocks[to].loop_offset = c->from->blocks[from].loop_offset;
-        for (uint32_t p = 0; p < c->from->blocks[from].param_count; p++) {
-            tw_ir_value old = c->from->blocks[from].first_param + p;
-            tw_ir_value param = tw_ir_param_new(c->to, to, (tw_type)c->from->values[old].type);
-            if (!param) return out_of_memory(c->reason);
-            c->value[old] = param;
-        }
+        if (!copy_params(c, from, to)) return false;
     }
     for (uint32_t b = 0; b < loop->block_count; b++) {
         tw_ir_block from = loop->blocks[b];
@@ -192,8 +264,49 @@ static bool has_uses(tw_analysis *analysis, tw_loop loop, tw_ir_value param)
 
 typedef struct choice {
     uint32_t *locals;
-    uint32_t live_ins, headers;
+    uint32_t count, live_ins, headers;
+    bool keeps_vectors; /* vectors that the nest writes aren't passed */
 } choice;
+
+static void choose(choice *c, uint32_t local)
+{
+    for (uint32_t k = 0; k < c->count; k++)
+        if (c->locals[k] == local) return;
+    c->locals[c->count++] = local;
+}
+
+/* The scalars that a vector from outside is made of: each must be in a local that the nest doesn't write. */
+static bool choose_makings(choice *c, const tw_nest *nest, const tw_ir_func *func, const tw_ir_blockdata *header, tw_ir_value value, uint32_t depth)
+{
+    const tw_ir_valuedata *data = &func->values[value];
+    if (data->kind == TW_IR_CONST) return true;
+    for (uint32_t x = 0; x < func->local_count; x++) {
+        if (header->local_values[x] != value || !is_passable(func->local_types[x]) || nest->touched[x] & TW_NEST_WRITTEN) continue;
+        return choose(c, x), true;
+    }
+    if (data->kind != TW_IR_RESULT || depth > 8 || tw_op_describe(func->insts[data->inst].op)->kind != TW_KIND_PURE) return false;
+    const tw_ir_inst *inst = &func->insts[data->inst];
+    for (uint32_t a = 0; a < inst->arg_count; a++)
+        if (!choose_makings(c, nest, func, header, inst->args[a], depth + 1)) return false;
+    return true;
+}
+
+/* Vectors aren't passed: those that matter on arrival must be constants, or made of scalars that are. */
+static bool choose_for_vectors(const tw_nest *nest, tw_analysis *analysis, tw_loop loop, choice *out, tw_reason *reason)
+{
+    const tw_ir_func *func = tw_analysis_func(analysis);
+    tw_ir_block header = tw_analysis_loops(analysis)->items[loop].header;
+    const tw_ir_blockdata *block = &func->blocks[header];
+    for (uint32_t x = 0; x < func->local_count; x++) {
+        tw_ir_value at = block->local_values[x];
+        if (func->local_types[x] != TW_V128 || !nest->touched[x]) continue;
+        out->keeps_vectors |= (nest->touched[x] & TW_NEST_WRITTEN) != 0;
+        if (!at || !has_uses(analysis, loop, at)) continue;
+        bool own = func->values[at].kind == TW_IR_PARAM && func->values[at].block == header; /* what an iteration hands on */
+        if (own || !choose_makings(out, nest, func, block, at, 0)) return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "local %u of type v128", x);
+    }
+    return true;
+}
 
 /* The locals that the stub passes: those the loop only reads, then those it writes that matter on arrival (or, when
  * something is live after the loop, all that it writes). */
@@ -201,25 +314,24 @@ static bool choose_locals(const tw_nest *nest, tw_analysis *analysis, tw_loop lo
                           choice *out, tw_reason *reason)
 {
     const tw_ir_func *func = tw_analysis_func(analysis);
-    tw_ir_block header = tw_analysis_loops(analysis)->items[loop].header;
-    const tw_ir_blockdata *block = &func->blocks[header];
+    const tw_ir_blockdata *block = &func->blocks[tw_analysis_loops(analysis)->items[loop].header];
     out->locals = TW_NEW_ARRAY(arena, uint32_t, func->local_count);
     if (!out->locals) return out_of_memory(reason);
-    uint32_t count = 0;
+    if (!choose_for_vectors(nest, analysis, loop, out, reason)) return false;
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t x = 0; x < func->local_count; x++) {
             bool written = nest->touched[x] & TW_NEST_WRITTEN;
             tw_ir_value at = block->local_values[x];
-            if (written != (pass == 1)) continue;
+            if (written != (pass == 1) || func->local_types[x] == TW_V128) continue;
             bool matters = pass == 0 ? (nest->touched[x] & TW_NEST_READ) != 0 : live_outs || (at && has_uses(analysis, loop, at));
             if (!matters) continue;
             if (!is_passable(func->local_types[x]))
                 return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "local %u of type %s", x, tw_type_name((tw_type)func->local_types[x]));
-            out->locals[count++] = x;
+            choose(out, x);
         }
-        if (pass == 0) out->live_ins = count;
+        if (pass == 0) out->live_ins = out->count;
     }
-    out->headers = count - out->live_ins;
+    out->headers = out->count - out->live_ins;
     return true;
 }
 
@@ -254,19 +366,21 @@ static bool enter(cutter *c, const choice *chosen)
     tw_ir_edge *edge = TW_NEW(&c->to->arena, tw_ir_edge);
     if (!edge) return out_of_memory(c->reason);
     edge->to = c->block[header];
-    edge->arg_count = old->param_count;
-    edge->args = TW_NEW_ARRAY(&c->to->arena, tw_ir_value, old->param_count);
+    edge->arg_count = c->to->blocks[edge->to].param_count;
+    edge->args = TW_NEW_ARRAY(&c->to->arena, tw_ir_value, edge->arg_count);
     if (!edge->args) return out_of_memory(c->reason);
-    for (uint32_t p = 0; p < old->param_count; p++) {
+    for (uint32_t p = 0, at = 0; p < old->param_count; p++, at++) {
+        tw_ir_value param = old->first_param + p;
         for (uint32_t k = 0; k < c->to->param_count; k++)
-            if (old->local_values[chosen->locals[k]] == old->first_param + p)
-                edge->args[p] = c->to->blocks[0].first_param + k;
-        if (edge->args[p]) continue;
-        tw_type type = (tw_type)c->from->values[old->first_param + p].type;
+            if (old->local_values[chosen->locals[k]] == param) edge->args[at] = c->to->blocks[0].first_param + k;
+        if (edge->args[at]) continue;
+        tw_type type = (tw_type)c->from->values[param].type;
         bool dead = true;
-        for (uint32_t x = 0; x < c->from->local_count; x++) dead &= old->local_values[x] != old->first_param + p;
+        for (uint32_t x = 0; x < c->from->local_count; x++) dead &= old->local_values[x] != param;
         if (dead) return tw_refuse(c->reason, TW_REFUSAL_SIGNATURE, "the loop carries a value on the operand stack");
-        edge->args[p] = tw_ir_const(c->to, type, 0, 0); /* not read on arrival */
+        uint32_t lanes = is_vector(c, param) ? tw_lanes_count(c->lanes, param, &type) : 1;
+        for (uint32_t k = 0; k < lanes; k++) edge->args[at + k] = tw_ir_const(c->to, type, 0, 0); /* not read on arrival */
+        at += lanes - 1;
     }
     c->to->blocks[0].term = TW_IR_JUMP;
     c->to->blocks[0].edges = edge;
@@ -391,7 +505,7 @@ bool tw_cut_new(tw_analysis *analysis, tw_loop loop, const tw_nest *nest, const 
 {
     const tw_ir_func *func = tw_analysis_func(analysis);
     const tw_loops *loops = tw_analysis_loops(analysis);
-    cutter c = {.from = func, .loops = loops, .loop = loop, .reason = reason};
+    cutter c = {.from = func, .loops = loops, .loop = loop, .reason = reason, .arena = arena};
     tw_values live = tw_live_outs_of(analysis, loop);
     bool one_exit = nest->exit_count == 1 && !holds_other_code(func, loops, loop, nest);
     *out = (tw_cut){.size = nest->end_offset - nest->loop_offset, .one_exit = one_exit, .live_outs = live.count > 0 || foreign};
@@ -412,6 +526,7 @@ bool tw_cut_new(tw_analysis *analysis, tw_loop loop, const tw_nest *nest, const 
         tw_ir_func_free(c.to);
         return false;
     }
+    out->exit_known &= !chosen.keeps_vectors;
     out->func = c.to;
     return true;
 }

@@ -29,7 +29,7 @@ static uint32_t both(tw_model *model, uint32_t x, uint32_t y)
     return model->value_count++;
 }
 
-/* The items of if-loop `gone` with its condition, if it has one, as their guard. Counted loops have it in their trips already. */
+/* The items of if-loop `gone` with its condition as their guard. Counted loops have it in their trips already. */
 static bool predicate_items(tw_builder *b, uint32_t gone, uint32_t parent)
 {
     tw_model *model = b->model;
@@ -43,23 +43,133 @@ static bool predicate_items(tw_builder *b, uint32_t gone, uint32_t parent)
         model->accesses[item->index].loop = parent;
         uint32_t address = model->accesses[item->index].address;
         if (b->affine_loop[address] == gone) b->affine_loop[address] = parent;
-        if (item->guard == TW_NONE && b->if_value[gone] != TW_NONE) return fail_memory(b);
+        if (item->guard == TW_NONE) return fail_memory(b);
     }
     return true;
 }
 
-/* Ifs that are always entered are the remainders of rotated loops that weren't merged: plain items again. */
-static bool lower_ifs(tw_builder *b)
+static bool lower_varying_ifs(tw_builder *b)
 {
     tw_model *model = b->model;
     for (uint32_t l = 0; l < model->loop_count; l++)
         for (uint32_t i = 0; i < model->loops[l].item_count;) {
             const tw_item *item = &model->loops[l].items[i];
-            bool goes = item->kind == TW_ITEM_LOOP && model->loops[item->index].is_if &&
-                        (model->exprs[model->loops[item->index].trips].counters || tw_build_is_always(b, item->index));
-            if (!goes) i++;
+            bool varies = item->kind == TW_ITEM_LOOP && model->loops[item->index].is_if && model->exprs[model->loops[item->index].trips].counters;
+            if (!varies) i++;
             else if (!predicate_items(b, item->index, l) || !tw_build_splice(b, l, i)) return false;
         }
+    return true;
+}
+
+/* ---- ifs whose values are used outside ---- */
+
+/* What is read in an if-loop is at hand in it only. Where a merge behind it picks such a value, its items become predicated ones: a read
+ * may be made all the same. */
+
+typedef struct escape {
+    tw_builder *b;
+    uint32_t *home;  /* by value: the innermost loop that it belongs to; TW_NONE = none */
+    uint8_t *live;
+    uint32_t found;  /* an if-loop that a value escapes from; TW_NONE */
+} escape;
+
+static bool encloses(const tw_model *model, uint32_t outer, uint32_t inner)
+{
+    if (outer == TW_NONE) return true;
+    while (inner != TW_NONE && inner != outer) inner = model->loops[inner].parent;
+    return inner == outer;
+}
+
+static void use_in(escape *e, uint32_t home, uint32_t loop)
+{
+    const tw_model *model = e->b->model;
+    if (e->found == TW_NONE && !encloses(model, home, loop) && model->loops[home].is_if) e->found = home;
+}
+
+/* The innermost home among the arguments; of homes side by side one must go. */
+static uint32_t home_of(escape *e, const tw_value_node *node)
+{
+    const tw_model *model = e->b->model;
+    uint32_t home = TW_NONE;
+    switch ((tw_value_kind)node->kind) {
+    case TW_VALUE_CONST: case TW_VALUE_SYMBOL: return TW_NONE;
+    case TW_VALUE_AFFINE: return e->b->affine_loop[node->index];
+    case TW_VALUE_READ: return model->accesses[node->index].loop;
+    case TW_VALUE_CARRIED: return model->carried[node->index].loop;
+    case TW_VALUE_FINAL: return model->loops[model->carried[node->index].loop].parent;
+    case TW_VALUE_OP: break;
+    }
+    for (int a = 0; a < 3 && node->args[a] != TW_NONE; a++) {
+        uint32_t arg = e->home[node->args[a]];
+        if (encloses(model, home, arg)) home = arg;
+        else if (!encloses(model, arg, home)) use_in(e, model->loops[arg].is_if ? arg : home, model->loops[arg].is_if ? home : arg);
+    }
+    return home;
+}
+
+static void live_value(escape *e, uint32_t value)
+{
+    if (value == TW_NONE || e->live[value]) return;
+    e->live[value] = 1;
+    const tw_value_node *node = &e->b->model->values[value];
+    for (int a = 0; node->kind == TW_VALUE_OP && a < 3; a++) live_value(e, node->args[a]);
+    if (node->kind != TW_VALUE_CARRIED && node->kind != TW_VALUE_FINAL) return;
+    live_value(e, e->b->model->carried[node->index].init);
+    live_value(e, e->b->model->carried[node->index].next);
+}
+
+static void live_loop(escape *e, uint32_t loop)
+{
+    const tw_model_loop *l = &e->b->model->loops[loop];
+    if (l->is_if) live_value(e, e->b->if_value[loop]);
+    for (uint32_t i = 0; i < l->item_count; i++) {
+        if (l->items[i].kind == TW_ITEM_LOOP) live_loop(e, l->items[i].index);
+        else live_value(e, l->items[i].value), live_value(e, l->items[i].guard);
+    }
+}
+
+static void use_items(escape *e, uint32_t loop)
+{
+    const tw_model_loop *l = &e->b->model->loops[loop];
+    for (uint32_t i = 0; i < l->item_count; i++) {
+        const tw_item *item = &l->items[i];
+        if (item->kind == TW_ITEM_LOOP) {
+            use_items(e, item->index);
+            continue;
+        }
+        if (item->guard != TW_NONE) use_in(e, e->home[item->guard], loop);
+        if (item->kind == TW_ITEM_STORE) use_in(e, e->home[item->value], loop);
+    }
+}
+
+static bool find_escape(escape *e)
+{
+    const tw_model *model = e->b->model;
+    e->found = TW_NONE;
+    e->home = TW_NEW_ARRAY(e->b->arena, uint32_t, model->value_count);
+    e->live = TW_NEW_ARRAY(e->b->arena, uint8_t, model->value_count);
+    if (!e->home || !e->live) return false;
+    live_loop(e, 0);
+    for (uint32_t v = 0; v < model->value_count; v++) e->home[v] = e->live[v] ? home_of(e, &model->values[v]) : TW_NONE;
+    use_items(e, 0);
+    for (uint32_t c = 0; c < model->carried_count; c++) {
+        const tw_carried *carried = &model->carried[c];
+        if (carried->init != TW_NONE && e->live[carried->init]) use_in(e, e->home[carried->init], model->loops[carried->loop].parent);
+        if (carried->next != TW_NONE && e->live[carried->next]) use_in(e, e->home[carried->next], carried->loop);
+    }
+    return e->found != TW_NONE;
+}
+
+static bool lower_escaping_ifs(tw_builder *b)
+{
+    escape e = {.b = b};
+    for (uint32_t n = 0; n < TW_MODEL_MAX_LOOPS && find_escape(&e); n++) {
+        uint32_t parent = b->model->loops[e.found].parent, at = 0;
+        tw_model_loop *around = &b->model->loops[parent];
+        while (at < around->item_count && (around->items[at].kind != TW_ITEM_LOOP || around->items[at].index != e.found)) at++;
+        if (at == around->item_count) return true;
+        if (!predicate_items(b, e.found, parent) || !tw_build_splice(b, parent, at)) return false;
+    }
     return true;
 }
 
@@ -331,7 +441,7 @@ bool tw_build_finish(tw_builder *b)
 {
     finisher f = {.b = b, .model = b->model};
     tw_model *m = b->model;
-    if (!lower_ifs(b)) return false;
+    if (!lower_varying_ifs(b) || !lower_escaping_ifs(b)) return false;
     set_depths(m);
     m->affines = TW_NEW_ARRAY(b->arena, tw_affine, TW_MODEL_MAX_VALUES); /* scratch: a model keeps a few of them */
     if (!m->affines) return fail_memory(b);

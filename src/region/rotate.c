@@ -275,15 +275,15 @@ static bool is_entered(rotation *r)
     return now && (r->func->values[now].kind != TW_IR_CONST || (r->func->values[now].bits[0] != 0) != r->leaves_when);
 }
 
-static bool rotate(rotation *r, tw_cut *cut, tw_ir_block *tail, bool *alone)
+static bool rotate(rotation *r, tw_cut *cut)
 {
+    tw_ir_block tail;
     uint32_t block_count = r->func->block_count;
     r->value_count = r->func->value_count;
-    if (!(r->copy = TW_NEW_ARRAY(r->scratch, tw_ir_value, r->value_count)) || !copy_before(r, tail)) return false;
-    *alone = r->test == r->data->header;
+    if (!(r->copy = TW_NEW_ARRAY(r->scratch, tw_ir_value, r->value_count)) || !copy_before(r, &tail)) return false;
     follow_outside(r, block_count);
     for (uint32_t k = 0; cut->at_exit && k < r->func->param_count; k++) cut->at_exit[k] = copied(r, cut->at_exit[k]);
-    return redirect(r, *tail);
+    return redirect(r, tail);
 }
 
 static bool find(rotation *r)
@@ -295,34 +295,16 @@ static bool find(rotation *r)
     return false;
 }
 
-static bool remember(uint8_t **tails, uint32_t *capacity, uint32_t count, tw_ir_block tail, tw_arena *arena)
+bool tw_rotate(tw_cut *cut, tw_analysis **analysis, tw_arena *arena, tw_reason *reason)
 {
-    if (count > *capacity) {
-        uint8_t *grown = TW_NEW_ARRAY(arena, uint8_t, count);
-        if (!grown) return false;
-        if (*tails) memcpy(grown, *tails, *capacity);
-        *tails = grown;
-        *capacity = count;
-    }
-    if (tail != TW_IR_NO_BLOCK) (*tails)[tail] = 1;
-    return true;
-}
-
-bool tw_rotate(tw_cut *cut, tw_analysis **analysis, tw_arena *arena, uint8_t **tails, tw_reason *reason)
-{
-    uint32_t known = 0;
     bool ok = true;
-    *tails = NULL;
     for (uint32_t n = 0; ok && n < MOST_ROTATIONS; n++) {
         rotation r = {.func = cut->func, .cfg = tw_analysis_cfg(*analysis), .loops = tw_analysis_loops(*analysis), .scratch = arena};
-        tw_ir_block tail;
-        bool alone;
         if (!r.cfg || !r.loops || !find(&r)) break;
-        ok = rotate(&r, cut, &tail, &alone) && remember(tails, &known, cut->func->block_count, alone ? tail : TW_IR_NO_BLOCK, arena);
+        ok = rotate(&r, cut);
         tw_analysis_free(*analysis);
         *analysis = NULL;
         ok = ok && tw_analysis_new(cut->func, ANALYSIS_MEMORY, analysis, NULL) == TW_OK;
     }
-    if (*tails) ok = remember(tails, &known, cut->func->block_count, TW_IR_NO_BLOCK, arena) && ok;
     return ok || tw_refuse(reason, TW_REFUSAL_TOO_BIG, "out of memory while rotating a loop");
 }

@@ -13,9 +13,8 @@
 #include "analysis/analysis.h"
 #include "region/extract.h"
 
-/* Rotates what it can of cut->func's inner loops; cut->at_exit follows, and *analysis, which is one of cut->func, is made anew. *tails:
- * by block, whether it is such a P behind its loop, in `arena`; NULL when nothing was rotated. False with *reason when out of
- * memory; *analysis may then be NULL. */
-bool tw_rotate(tw_cut *cut, tw_analysis **analysis, tw_arena *arena, uint8_t **tails, tw_reason *reason);
+/* Rotates what it can of cut->func's inner loops; cut->at_exit follows, and *analysis, which is one of cut->func, is made anew. False
+ * with *reason when out of memory; *analysis may then be NULL. */
+bool tw_rotate(tw_cut *cut, tw_analysis **analysis, tw_arena *arena, tw_reason *reason);
 
 #endif

@@ -55,7 +55,8 @@ typedef struct tw_craton_payload {
     uint64_t size;
 } tw_craton_payload;
 /* `state` has its creation time. */
-tw_status tw_craton_payload_write(const tw_snapshot_state *state, uint32_t version, tw_craton_payload *out, tw_error *error);
+tw_status tw_craton_payload_write(const tw_snapshot_state *state, uint32_t version, tw_craton_payload *out,
+                                  tw_error *error);
 
 /* ---- files ---- */
 

@@ -21,8 +21,8 @@ static tw_status take(cursor *c, uint64_t size, const char *what, const uint8_t 
     *out = c->at;
     if (size > c->left)
         return tw_snap_refuse(c->why, TW_SNAPSHOT_CLASS_FORMAT,
-                              "the payload ends inside %s: %" PRIu64 " bytes wanted at offset %" PRIu64 ", %zu left", what,
-                              size, c->offset, c->left);
+                              "the payload ends inside %s: %" PRIu64 " bytes wanted at offset %" PRIu64 ", %zu left",
+                              what, size, c->offset, c->left);
     c->at += size;
     c->left -= (size_t)size;
     c->offset += size;
@@ -52,8 +52,8 @@ static tw_status take_span(cursor *c, const char *what, uint64_t most, tw_span *
     TW_TRY(take(c, size, what, &out->data));
     out->size = (size_t)size;
     if (size > most)
-        return tw_snap_refuse(c->why, TW_SNAPSHOT_CLASS_LIMIT, "%s of %" PRIu64 " bytes: at most %" PRIu64 " are allowed",
-                              what, size, most);
+        return tw_snap_refuse(c->why, TW_SNAPSHOT_CLASS_LIMIT,
+                              "%s of %" PRIu64 " bytes: at most %" PRIu64 " are allowed", what, size, most);
     return TW_OK;
 }
 
@@ -61,15 +61,17 @@ static tw_status take_version(cursor *c, uint32_t wanted, tw_snapshot *out)
 {
     TW_TRY(take32(c, "its magic", &out->magic));
     if (out->magic != TW_SNAPSHOT_MAGIC)
-        return tw_snap_refuse(c->why, TW_SNAPSHOT_CLASS_MAGIC, "the payload begins with 0x%08" PRIX32 ", not 0x%08" PRIX32,
-                              out->magic, TW_SNAPSHOT_MAGIC);
+        return tw_snap_refuse(c->why, TW_SNAPSHOT_CLASS_MAGIC,
+                              "the payload begins with 0x%08" PRIX32 ", not 0x%08" PRIX32, out->magic,
+                              TW_SNAPSHOT_MAGIC);
     TW_TRY(take32(c, "its version", &out->version));
     if (out->version == wanted) return TW_OK;
     if (out->version == TW_SNAPSHOT_VERSION_SIGNED && out->format == TW_SNAPSHOT_V2)
-        return tw_snap_refuse(c->why, TW_SNAPSHOT_CLASS_NO_SIGNATURE, "the payload is of v3, and the trailer with its "
-                                                                      "signature is missing");
-    return tw_snap_refuse(c->why, TW_SNAPSHOT_CLASS_VERSION, "the payload has version %" PRIu32 "; %" PRIu32 " belongs here",
-                          out->version, wanted);
+        return tw_snap_refuse(c->why, TW_SNAPSHOT_CLASS_NO_SIGNATURE,
+                              "the payload is of v3, and the trailer with its "
+                              "signature is missing");
+    return tw_snap_refuse(c->why, TW_SNAPSHOT_CLASS_VERSION,
+                          "the payload has version %" PRIu32 "; %" PRIu32 " belongs here", out->version, wanted);
 }
 
 static tw_status take_nonce(cursor *c, tw_snapshot *out)
@@ -112,8 +114,8 @@ static tw_status check_sums(cursor *c, const tw_snapshot *s, uint32_t crc)
     uint32_t real = crc_of(s->wasm_memory, s->device_memory, s->registers);
     if (crc != real)
         return tw_snap_refuse(c->why, TW_SNAPSHOT_CLASS_CRC,
-                              "the checksum of memories and registers is given as 0x%08" PRIX32 " and is 0x%08" PRIX32, crc,
-                              real);
+                              "the checksum of memories and registers is given as 0x%08" PRIX32 " and is 0x%08" PRIX32,
+                              crc, real);
     return TW_OK;
 }
 
@@ -158,7 +160,8 @@ static size_t write_tail(const tw_snapshot_state *state, uint8_t *at)
     return (size_t)(at - start);
 }
 
-tw_status tw_craton_payload_write(const tw_snapshot_state *state, uint32_t version, tw_craton_payload *out, tw_error *error)
+tw_status tw_craton_payload_write(const tw_snapshot_state *state, uint32_t version, tw_craton_payload *out,
+                                  tw_error *error)
 {
     TW_TRY(check_size("wasm memory", state->wasm_memory.size, TW_CRATON_MAX_WASM, error));
     TW_TRY(check_size("device memory", state->device_memory.size, TW_CRATON_MAX_DEVICE, error));
@@ -168,8 +171,12 @@ tw_status tw_craton_payload_write(const tw_snapshot_state *state, uint32_t versi
     tw_put_little64(out->register_size, state->registers.size);
     size_t tail = write_tail(state, out->tail);
     const tw_span pieces[TW_CRATON_PIECES] = {
-        {out->head, sizeof out->head},   state->wasm_memory, {out->device_size, sizeof out->device_size},
-        state->device_memory,            {out->register_size, sizeof out->register_size}, state->registers,
+        {out->head, sizeof out->head},
+        state->wasm_memory,
+        {out->device_size, sizeof out->device_size},
+        state->device_memory,
+        {out->register_size, sizeof out->register_size},
+        state->registers,
         {out->tail, tail},
     };
     memcpy(out->pieces, pieces, sizeof pieces);

@@ -41,7 +41,8 @@ bool tw_craton_is_wrapped(tw_span file)
 tw_status tw_craton_unwrap(const tw_snapshot_key *key, tw_span file, uint8_t **out, size_t *size, tw_snap_why *why)
 {
     if (!tw_craton_is_wrapped(file))
-        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_AEAD, "it is not encrypted, and the reader takes encrypted files only");
+        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_AEAD,
+                              "it is not encrypted, and the reader takes encrypted files only");
     if (file.size < TW_CRATON_WRAPPER_HEAD + TW_CRATON_WRAPPER_TAG)
         return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_AEAD, "%zu bytes: less than an encrypted file's header and tag",
                               file.size);
@@ -70,8 +71,9 @@ static tw_status read_frame(const tw_snapshot_reader_options *options, tw_span i
     TW_TRY(tw_snap_frame_read(in, options->max_bytes, false, &frame, why));
     *storage = frame.data;
     if (frame.used < in.size)
-        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_TRAILING, "%zu bytes stand behind the zstd frame, which ends at %zu",
-                              in.size - frame.used, frame.used);
+        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_TRAILING,
+                              "%zu bytes stand behind the zstd frame, which ends at %zu", in.size - frame.used,
+                              frame.used);
     return tw_craton_payload_read((tw_span){frame.data, frame.size}, version, options->lenient, out, why);
 }
 
@@ -98,7 +100,8 @@ static bool has_trailer(tw_span file, size_t tag, uint8_t *kind)
 static tw_status check_hmac(const tw_snapshot_reader_options *options, tw_span file, tw_snapshot *out, tw_snap_why *why)
 {
     if (!options->hmac_key)
-        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_NO_KEY, "it is signed with HMAC-SHA256, and the reader has no such key");
+        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_NO_KEY,
+                              "it is signed with HMAC-SHA256, and the reader has no such key");
     size_t signed_size = file.size - TW_SNAP_HMAC_SIZE;
     if (!tw_snap_hmac_is(options->hmac_key, front(file, signed_size), (tw_span){NULL, 0}, file.data + signed_size))
         return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_SIGNATURE, "the HMAC is not of these bytes by this key");
@@ -106,13 +109,16 @@ static tw_status check_hmac(const tw_snapshot_reader_options *options, tw_span f
     return TW_OK;
 }
 
-static tw_status check_ed25519(const tw_snapshot_reader_options *options, tw_span file, tw_snapshot *out, tw_snap_why *why)
+static tw_status check_ed25519(const tw_snapshot_reader_options *options, tw_span file, tw_snapshot *out,
+                               tw_snap_why *why)
 {
     if (!options->ed25519_public)
-        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_NO_KEY, "it is signed with Ed25519, and the reader has no public key");
+        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_NO_KEY,
+                              "it is signed with Ed25519, and the reader has no public key");
     size_t signed_size = file.size - TW_SNAP_ED25519_SIZE;
     if (!tw_snap_ed25519_is(options->ed25519_public, front(file, signed_size), file.data + signed_size))
-        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_SIGNATURE, "the Ed25519 signature is not of these bytes by this key");
+        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_SIGNATURE,
+                              "the Ed25519 signature is not of these bytes by this key");
     out->signature = TW_SNAPSHOT_SIGNATURE_ED25519;
     return TW_OK;
 }
@@ -156,7 +162,8 @@ static tw_status check_hash(tw_span payload, const uint8_t wanted[TW_BLAKE3_SIZE
 }
 
 /* One frame; or, when lenient, as many as there are, joined. */
-static tw_status read_body(const tw_snapshot_reader_options *options, tw_span body, tw_snap_frame *out, tw_snap_why *why)
+static tw_status read_body(const tw_snapshot_reader_options *options, tw_span body, tw_snap_frame *out,
+                           tw_snap_why *why)
 {
     TW_TRY(tw_snap_frame_read(body, options->max_bytes, options->lenient, out, why));
     if (out->used == body.size) return TW_OK;
@@ -173,10 +180,12 @@ static tw_status read_v4(const tw_snapshot_reader_options *options, tw_span file
 {
     out->format = TW_SNAPSHOT_V4;
     if (file.size < TW_CRATON_ENVELOPE_HEAD + TW_SNAP_HMAC_SIZE)
-        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_FORMAT, "%zu bytes: less than an envelope's header and tag", file.size);
+        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_FORMAT, "%zu bytes: less than an envelope's header and tag",
+                              file.size);
     uint32_t version = tw_little32(file.data + TW_CRATON_ENVELOPE_MAGIC);
     if (version != TW_CRATON_ENVELOPE_VERSION)
-        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_VERSION, "the envelope has version %" PRIu32 "; only 1 is known", version);
+        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_VERSION, "the envelope has version %" PRIu32 "; only 1 is known",
+                              version);
     TW_TRY(check_hmac(options, file, out, why));
     tw_snap_frame frame;
     tw_span body = behind(front(file, file.size - TW_SNAP_HMAC_SIZE), TW_CRATON_ENVELOPE_HEAD);
@@ -194,7 +203,8 @@ static tw_status read_any(const tw_snapshot_reader_options *options, tw_span fil
     if (tw_craton_is_wrapped(file))
         return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_FORMAT, "it is encrypted%s",
                               out->encrypted ? " twice" : ", and the reader has no AEAD key");
-    if (begins(file, tw_craton_envelope_magic, TW_CRATON_ENVELOPE_MAGIC)) return read_v4(options, file, out, storage, why);
+    if (begins(file, tw_craton_envelope_magic, TW_CRATON_ENVELOPE_MAGIC))
+        return read_v4(options, file, out, storage, why);
     return read_v2_or_v3(options, file, out, storage, why);
 }
 

@@ -41,7 +41,8 @@ static void append_envelope(const tw_craton_payload *payload, tw_bytes *out)
     tw_blake3 state;
     uint8_t version[4], hash[TW_BLAKE3_SIZE];
     tw_blake3_start(&state);
-    for (size_t i = 0; i < TW_CRATON_PIECES; i++) tw_blake3_add(&state, payload->pieces[i].data, payload->pieces[i].size);
+    for (size_t i = 0; i < TW_CRATON_PIECES; i++)
+        tw_blake3_add(&state, payload->pieces[i].data, payload->pieces[i].size);
     tw_blake3_end(&state, hash);
     tw_put_little32(version, TW_CRATON_ENVELOPE_VERSION);
     tw_bytes_append(out, tw_craton_envelope_magic, TW_CRATON_ENVELOPE_MAGIC);

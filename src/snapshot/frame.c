@@ -21,8 +21,7 @@ static bool is_frame(tw_span in)
 
 bool tw_snap_frame_begins(tw_span in)
 {
-    return is_frame(in) ||
-           (in.size >= 4 && (first_word(in) & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START);
+    return is_frame(in) || (in.size >= 4 && (first_word(in) & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START);
 }
 
 /* Room for more output: doubled, but never past one byte above the cap, which is enough to see that it was passed. */
@@ -106,6 +105,7 @@ static tw_status compress(ZSTD_CCtx *context, tw_span in, ZSTD_EndDirective end,
     do {
         ZSTD_outBuffer output = {room, room_size, 0};
         left = ZSTD_compressStream2(context, &output, &input, end);
+        if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation) return tw_fail_memory(error);
         if (ZSTD_isError(left)) return tw_fail(error, TW_INTERNAL, "zstd can't compress: %s", ZSTD_getErrorName(left));
         tw_bytes_append(out, room, output.pos);
         if (out->failed) return tw_fail_memory(error);

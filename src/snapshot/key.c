@@ -23,8 +23,8 @@ tw_status tw_snap_crypto_start(tw_error *error)
     return sodium_init() < 0 ? tw_fail(error, TW_INTERNAL, "libsodium doesn't start") : TW_OK;
 }
 
-tw_status tw_snapshot_key_new(tw_snapshot_key_kind kind, const uint8_t bytes[TW_SNAPSHOT_KEY_SIZE], tw_snapshot_key **out,
-                              tw_error *error)
+tw_status tw_snapshot_key_new(tw_snapshot_key_kind kind, const uint8_t bytes[TW_SNAPSHOT_KEY_SIZE],
+                              tw_snapshot_key **out, tw_error *error)
 {
     if (!bytes || !out || (unsigned)kind >= TW_SNAPSHOT_KEY_KINDS)
         return tw_fail(error, TW_INVALID_ARGUMENT, "tw_snapshot_key_new: a pointer is NULL, or there is no such kind");
@@ -60,7 +60,8 @@ const uint8_t *tw_snap_key_bytes(const tw_snapshot_key *key)
 static tw_status check_file(int file, const char *path, tw_error *error)
 {
     struct stat about;
-    if (fstat(file, &about)) return tw_fail(error, TW_IO, "the key file %s can't be looked at: %s", path, strerror(errno));
+    if (fstat(file, &about))
+        return tw_fail(error, TW_IO, "the key file %s can't be looked at: %s", path, strerror(errno));
     if (!S_ISREG(about.st_mode)) return tw_fail(error, TW_UNTRUSTED, "the key file %s is not a regular file", path);
     if (about.st_uid != geteuid()) return tw_fail(error, TW_UNTRUSTED, "the key file %s belongs to another user", path);
     if (about.st_mode & 077)

@@ -15,7 +15,7 @@ A transcript is prose with indented blocks:
 
 A line that ends in " (re)" is a regular expression for the whole line; "..." stands for any number of lines; "~" is an
 empty line. The scratch folder is also $HOME, so that nothing outside is read or left. $GUESTS is where the test's
-programs lie. A command is given 60 seconds.
+programs lie, $DATA is tests/data. A command is given 60 seconds.
 """
 import argparse
 import difflib
@@ -140,7 +140,7 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     environment = {name: value for name, value in os.environ.items() if name.startswith(("ASAN_", "UBSAN_", "TSAN_"))}
     environment.update(PATH=os.pathsep.join([os.path.abspath(args.program), os.path.join(here, "bin"), os.environ["PATH"]]),
-                       GUESTS=os.path.abspath(args.guests), LC_ALL="C.UTF-8")
+                       GUESTS=os.path.abspath(args.guests), DATA=os.path.join(os.path.dirname(here), "data"), LC_ALL="C.UTF-8")
     with open(args.file, encoding="utf-8") as file:
         problems, count = run_text(file.read(), environment)
     print("\n".join(problems))

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes: a snapshot, or refused with a class and a sentence. As they are, under readers with and without keys; and behind
- * what guards them: as a payload, and signed with keys that the reader has. What is taken can be written and read again. */
+ * what guards them: as a payload, as pages, and with signatures and hashes made right. What is taken can be written and read again. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "blake3/blake3.h"
+#include "snapshot/archive.h"
 #include "snapshot/craton.h"
+#include "snapshot/little.h"
 #include "tensorwasm/snapshot.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -114,11 +117,55 @@ static void read_as_signed(const tw_snapshot_reader_options *options, const uint
     free(bytes);
 }
 
+static void hash(tw_span first, tw_span second, uint8_t out[TW_BLAKE3_SIZE])
+{
+    tw_blake3 state;
+    tw_blake3_start(&state);
+    tw_blake3_add(&state, first.data, first.size);
+    tw_blake3_add(&state, second.data, second.size);
+    tw_blake3_end(&state, out);
+}
+
+/* The bytes as an archive whose hashes are right. */
+static void read_as_archive(const tw_snapshot_reader_options *options, const uint8_t *data, size_t size)
+{
+    enum { TABLE = TW_ARCHIVE_SECTIONS * TW_ARCHIVE_ENTRY };
+    if (size < TW_ARCHIVE_HEAD + TABLE) return;
+    uint8_t *bytes = malloc(size);
+    require(bytes != NULL);
+    memcpy(bytes, data, size);
+    tw_put_little32(bytes, TW_SNAPSHOT_ARCHIVE_MAGIC);
+    for (size_t i = 0; i < TW_ARCHIVE_SECTIONS; i++) {
+        uint8_t *entry = bytes + TW_ARCHIVE_HEAD + i * TW_ARCHIVE_ENTRY;
+        uint64_t offset = tw_little64(entry + 8), length = tw_little64(entry + 16);
+        if (offset <= size && length <= size - offset)
+            hash((tw_span){bytes + offset, (size_t)length}, (tw_span){NULL, 0}, entry + TW_ARCHIVE_BOUND);
+    }
+    hash((tw_span){bytes, TW_ARCHIVE_HASHED}, (tw_span){bytes + TW_ARCHIVE_HEAD, TABLE}, bytes + TW_ARCHIVE_HASHED);
+    read_with(options, bytes, size);
+    free(bytes);
+}
+
+/* The first three bytes as the size of a memory, the others as its pages. */
+static void read_as_pages(const uint8_t *data, size_t size)
+{
+    tw_error error = {0};
+    tw_snap_why why = {TW_SNAPSHOT_CLASS_NONE, &error};
+    if (size < 3) return;
+    size_t memory_size = ((size_t)data[0] | (size_t)data[1] << 8 | (size_t)data[2] << 16) & (MAX_BYTES - 1);
+    uint8_t *memory = calloc(1, memory_size ? memory_size : 1);
+    require(memory != NULL);
+    tw_status status = tw_archive_pages_read((tw_span){data + 3, size - 3}, memory, memory_size, 1, &why);
+    if (status) require_refusal(status, why.refused, &error);
+    free(memory);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     tw_snapshot_reader_options options = TW_SNAPSHOT_READER_OPTIONS_INIT;
     if (!hmac) make_keys();
     options.max_bytes = MAX_BYTES;
+    options.threads = 1;
     read_with(&options, data, size);
     options.hmac_key = hmac;
     options.ed25519_public = ed25519;
@@ -129,6 +176,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_as_signed(&options, data, size, NULL, 0);
     }
     read_as_payload(data, size);
+    read_as_archive(&options, data, size);
+    read_as_pages(data, size);
     options.aead_key = aead;
     read_with(&options, data, size);
     return 0;

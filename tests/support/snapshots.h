@@ -130,9 +130,12 @@ static inline test_state *test_state_new(const char *name)
         const char *name;
         uint64_t tenant;
         tw_instance_id instance;
-    } ids[] = {{"empty", 0xA, {0, 0xB}}, {"conformance", 0xB4CC0AF2DEADBEEF, {0x123456789ABCDEF0, 0xF00DBABECAFE5A5A}},
-               {"small", 1, {0, 2}},     {"seq7_nonce", 1, {0, 2}},
-               {"random1k", 3, {0, 4}},  {"pages3", 5, {0, 6}},
+    } ids[] = {{"empty", 0xA, {0, 0xB}},
+               {"conformance", 0xB4CC0AF2DEADBEEF, {0x123456789ABCDEF0, 0xF00DBABECAFE5A5A}},
+               {"small", 1, {0, 2}},
+               {"seq7_nonce", 1, {0, 2}},
+               {"random1k", 3, {0, 4}},
+               {"pages3", 5, {0, 6}},
                {"maxvals", UINT64_MAX, {UINT64_MAX, UINT64_MAX}}};
     test_state *s = calloc(1, sizeof *s);
     assert_non_null(s);
@@ -203,7 +206,8 @@ static inline tw_status test_read(const tw_snapshot_reader_options *options, con
     return status;
 }
 
-static inline uint8_t *test_write(const tw_snapshot_writer_options *options, const tw_snapshot_state *state, size_t *size)
+static inline uint8_t *test_write(const tw_snapshot_writer_options *options, const tw_snapshot_state *state,
+                                  size_t *size)
 {
     tw_snapshot_writer *writer;
     uint8_t *bytes;

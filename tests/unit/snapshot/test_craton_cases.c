@@ -51,7 +51,8 @@ static void describe(const tw_snapshot *s, char *text, size_t room)
 {
     char nonce[33] = "none", instance[40];
     for (int i = 0; s->has_nonce && i < 16; i++) snprintf(nonce + 2 * i, 3, "%02x", s->nonce[i]);
-    if (s->instance.high) snprintf(instance, sizeof instance, "%" PRIx64 "%016" PRIx64, s->instance.high, s->instance.low);
+    if (s->instance.high)
+        snprintf(instance, sizeof instance, "%" PRIx64 "%016" PRIx64, s->instance.high, s->instance.low);
     else snprintf(instance, sizeof instance, "%" PRIx64, s->instance.low);
     snprintf(text, room,
              "OK version=%u tenant=0x%" PRIx64 " instance=0x%s created=%" PRIu64 " total=%" PRIu64 " seq=%" PRIu64
@@ -100,7 +101,8 @@ static void check_accepted(const table_row *r, const tw_snapshot *s)
 {
     char text[512];
     describe(s, text, sizeof text);
-    if (strncmp(rust_answer(r), text, strlen(text))) fail_msg("%s: %s, expected %s", r->column[0], text, rust_answer(r));
+    if (strncmp(rust_answer(r), text, strlen(text)))
+        fail_msg("%s: %s, expected %s", r->column[0], text, rust_answer(r));
 }
 
 static void check_refused(const table_row *r, const char *expected, tw_status status, tw_snapshot_class why,

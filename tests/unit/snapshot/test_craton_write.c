@@ -164,6 +164,7 @@ static void without_a_creation_time_it_is_now(void **state)
 {
     (void)state;
     tw_snapshot_writer_options options = TW_SNAPSHOT_WRITER_OPTIONS_INIT;
+    options.format = TW_SNAPSHOT_V2;
     tw_snapshot_reader_options reader = TW_SNAPSHOT_READER_OPTIONS_INIT;
     tw_snapshot_state s = TW_SNAPSHOT_STATE_INIT;
     tw_snapshot *out;

@@ -15,8 +15,12 @@ typedef struct subject {
 } subject;
 
 static const subject subjects[] = {
-    {"good/v2_seq7_nonce.snap", false},     {"good/v2_empty.snap", false},    {"good/v3_hmac_seq7_nonce.snap", true},
-    {"good/v3_ed25519_wins.snap", true},    {"good/v4_seq7_nonce.snap", true}, {"good/aead_v2_small.snap", true},
+    {"good/v2_seq7_nonce.snap", false},
+    {"good/v2_empty.snap", false},
+    {"good/v3_hmac_seq7_nonce.snap", true},
+    {"good/v3_ed25519_wins.snap", true},
+    {"good/v4_seq7_nonce.snap", true},
+    {"good/aead_v2_small.snap", true},
     {"alt/v2_frame_size_and_checksum.snap", false},
 };
 

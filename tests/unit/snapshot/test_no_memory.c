@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each allocation of writing and reading fails once, zstd's too: the answer is no-memory, and nothing is kept or lost. The
+ * program's malloc is ours here; not under sanitizers, which have their own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../../support/snapshots.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define OURS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define OURS 0
+#endif
+#endif
+#ifndef OURS
+#define OURS 1
+#endif
+
+#if OURS
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+void __libc_free(void *old);
+#define SHOWN __attribute__((visibility("default")))
+
+static long left = -1; /* allocations until one fails; -1 = none does */
+static long failed, blocks;
+
+static bool fails(void)
+{
+    if (left < 0 || left-- > 0) return false;
+    failed++;
+    return true;
+}
+
+SHOWN void *malloc(size_t size)
+{
+    void *block = fails() ? NULL : __libc_malloc(size);
+    blocks += block != NULL;
+    return block;
+}
+
+SHOWN void *calloc(size_t count, size_t size)
+{
+    void *block = fails() ? NULL : __libc_calloc(count, size);
+    blocks += block != NULL;
+    return block;
+}
+
+SHOWN void *realloc(void *old, size_t size)
+{
+    void *block = fails() ? NULL : __libc_realloc(old, size);
+    blocks += block != NULL && old == NULL;
+    return block;
+}
+
+SHOWN void free(void *old)
+{
+    blocks -= old != NULL;
+    __libc_free(old);
+}
+
+typedef struct form {
+    tw_snapshot_format format;
+    bool sealed;
+} form;
+static const form forms[] = {{TW_SNAPSHOT_ARCHIVE, false},
+                             {TW_SNAPSHOT_ARCHIVE, true},
+                             {TW_SNAPSHOT_V2, false},
+                             {TW_SNAPSHOT_V3, false},
+                             {TW_SNAPSHOT_V4, false}};
+
+static tw_snapshot_writer *new_writer(const test_keys *keys, const form *f)
+{
+    tw_snapshot_writer_options options = TW_SNAPSHOT_WRITER_OPTIONS_INIT;
+    tw_snapshot_writer *writer;
+    options.format = f->format;
+    options.threads = 1;
+    if (f->format == TW_SNAPSHOT_V3 || f->format == TW_SNAPSHOT_V4) options.hmac_key = keys->hmac;
+    if (f->sealed) options.aead_key = keys->aead;
+    assert_int_equal(tw_snapshot_writer_new(&options, &writer, NULL), TW_OK);
+    return writer;
+}
+
+static tw_snapshot_reader *new_reader(const test_keys *keys, bool sealed)
+{
+    tw_snapshot_reader_options options = TW_SNAPSHOT_READER_OPTIONS_INIT;
+    tw_snapshot_reader *reader;
+    options.hmac_key = keys->hmac;
+    options.threads = 1;
+    if (sealed) options.aead_key = keys->aead;
+    assert_int_equal(tw_snapshot_reader_new(&options, &reader, NULL), TW_OK);
+    return reader;
+}
+
+/* Fails the first allocation, then the second, and so on, until there are no more; gives the number. */
+static long capture_with_failures(const tw_snapshot_writer *writer, const tw_snapshot_state *s, uint8_t **bytes,
+                                  size_t *size)
+{
+    for (long at = 0;; at++) {
+        tw_error error = {0};
+        long before = blocks;
+        left = at;
+        failed = 0;
+        tw_status status = tw_snapshot_capture(writer, s, bytes, size, &error);
+        left = -1;
+        if (!failed) {
+            assert_int_equal(status, TW_OK);
+            return at;
+        }
+        assert_int_equal(status, TW_NO_MEMORY);
+        assert_int_equal(error.status, TW_NO_MEMORY);
+        assert_int_equal(blocks, before);
+    }
+}
+
+static long restore_with_failures(const tw_snapshot_reader *reader, const uint8_t *bytes, size_t size,
+                                  tw_snapshot **out)
+{
+    for (long at = 0;; at++) {
+        tw_error error = {0};
+        tw_snapshot_class why;
+        long before = blocks;
+        left = at;
+        failed = 0;
+        tw_status status = tw_snapshot_restore(reader, bytes, size, out, &why, &error);
+        left = -1;
+        if (!failed) {
+            assert_int_equal(status, TW_OK);
+            return at;
+        }
+        assert_int_equal(status, TW_NO_MEMORY);
+        assert_int_equal(why, TW_SNAPSHOT_CLASS_NONE);
+        assert_int_equal(blocks, before);
+    }
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    test_keys keys = test_keys_new();
+    test_state *s = test_state_new("pages3");
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        tw_snapshot_writer *writer = new_writer(&keys, &forms[i]);
+        tw_snapshot_reader *reader = new_reader(&keys, forms[i].sealed);
+        uint8_t *bytes;
+        size_t size;
+        tw_snapshot *out;
+        long writing = capture_with_failures(writer, &s->state, &bytes, &size);
+        long reading = restore_with_failures(reader, bytes, size, &out);
+        assert_snapshot_has(out, &s->state);
+        if (writing < 4 || reading < 3)
+            fail_msg("format %d: %ld and %ld allocations seen", forms[i].format, writing, reading);
+        tw_snapshot_free(out);
+        free(bytes);
+        tw_snapshot_writer_free(writer);
+        tw_snapshot_reader_free(reader);
+    }
+    free(s);
+    test_keys_free(&keys);
+}
+
+static void unwrapping_may_fail(void **state)
+{
+    (void)state;
+    test_keys keys = test_keys_new();
+    tw_snapshot_reader *reader = new_reader(&keys, true);
+    tw_snapshot *out;
+    size_t size;
+    uint8_t *bytes = test_file("good/aead_v4_conformance.snap", &size);
+    assert_true(restore_with_failures(reader, bytes, size, &out) >= 3);
+    tw_snapshot_free(out);
+    free(bytes);
+    tw_snapshot_reader_free(reader);
+    test_keys_free(&keys);
+}
+#else
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    skip();
+}
+
+static void unwrapping_may_fail(void **state)
+{
+    (void)state;
+    skip();
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(unwrapping_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
