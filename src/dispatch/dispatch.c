@@ -145,9 +145,11 @@ static tw_status prepare(tw_region_state *state)
     state->masks = TW_NEW_ARRAY(arena, uint64_t, model->symbol_count);
     state->pending.symbols = TW_NEW_ARRAY(arena, uint64_t, model->symbol_count);
     state->pending.steps = TW_NEW_ARRAY(arena, uint64_t, model->symbol_count);
+    state->seen = TW_NEW_ARRAY(arena, uint64_t, model->symbol_count);
     state->rates = TW_NEW_ARRAY(arena, tw_rates, TW_SIZE_CLASSES);
     state->variants = calloc(TW_VARIANTS, sizeof *state->variants);
-    if (!state->masks || !state->pending.symbols || !state->pending.steps || !state->rates || !state->variants) return TW_NO_MEMORY;
+    if (!state->masks || !state->pending.symbols || !state->pending.steps || !state->seen || !state->rates || !state->variants)
+        return TW_NO_MEMORY;
     for (uint32_t i = 0; i < TW_VERDICTS; i++) {
         tw_verdict *verdict = &state->verdicts[i];
         verdict->symbols = TW_NEW_ARRAY(arena, uint64_t, model->symbol_count);
@@ -424,6 +426,17 @@ static bool still_waiting(arrival *a, bool continues)
     return true;
 }
 
+static void note_stranger(tw_region_state *state, const tw_raw *values)
+{
+    bool other = false;
+    for (uint32_t s = 0; s < state->region->model->symbol_count; s++) {
+        uint64_t value = values[s].bits & state->masks[s];
+        other |= value != state->seen[s];
+        state->seen[s] = value;
+    }
+    state->strangers = other ? state->strangers + 1 : 0;
+}
+
 static void look_closely(arrival *a)
 {
     tw_region_state *state = a->state;
@@ -432,9 +445,9 @@ static void look_closely(arrival *a)
         return;
     }
     a->now = tw_clock_now();
-    state->strangers++;
     note_gap(state, a->now);
     bool continues = tw_pending_resolve(state, a->values, a->now);
+    if (!continues) note_stranger(state, a->values);
     if (!still_waiting(a, continues)) consider(a);
 }
 

@@ -17,7 +17,7 @@
 
 #include <math.h>
 
-enum { TURNS = 3, GAPS = 4 }; /* samples without which a minimum isn't believed */
+enum { TURNS = 3, GAPS = 4, ORIGINALS = 4 }; /* samples without which a minimum isn't believed */
 
 static const double
     ORIGINAL_NS = 0.3,        /* a unit of work in the engine's code, before anything was measured */
@@ -25,6 +25,9 @@ static const double
     THREADS_FROM_NS = 40000,  /* below, waking others costs more than they bring */
     SEQUENTIAL_OFTEN_NS = 2e6,/* above, one thread isn't tried just to know */
     MEASURE_NS = 2e4,         /* of a nest's original code, to know its speed */
+    QUESTION_NS = 200,        /* at most, of the way from an answer into the loop and back to the stub: a nest must win by that */
+    WELL_MEASURED_NS = 1e4,   /* one sample is enough, though it was the first time and caches were cold … */
+    SURPRISE = 20,            /* … unless it is so many times the estimate: then something else ran */
     MEASURE_UP_TO_NS = 1e6,   /* an arrival longer than that isn't given back just to know */
     HYSTERESIS = 0.95;
 
@@ -41,7 +44,7 @@ static void settle(tw_rate *rate, double sample)
 /* 0: not known. */
 static double original_rate(const tw_rates *rates)
 {
-    if (rates->original.samples) return rates->original.value;
+    if (rates->original.samples >= ORIGINALS) return rates->original.value;
     if (rates->turn.samples < TURNS || rates->gap.samples < GAPS) return 0;
     double loop = rates->turn.value - rates->gap.value;
     return loop > 0 ? loop / rates->turn_work : 0; /* less than nothing: disturbed, so not known */
@@ -66,7 +69,11 @@ void tw_note_original(tw_region_state *state, const tw_shape *shape, uint64_t it
 {
     tw_rates *rates = &state->rates[shape->size_class];
     double work = shape->work / (double)shape->iterations * (double)iterations;
-    if (shape->iterations && work > 0) settle(&rates->original, nanoseconds / work);
+    double loop = nanoseconds > QUESTION_NS + 1 ? nanoseconds - QUESTION_NS : 1;
+    if (!shape->iterations || !(work > 0)) return;
+    settle(&rates->original, loop / work);
+    bool well = nanoseconds >= WELL_MEASURED_NS && nanoseconds < SURPRISE * ORIGINAL_NS * work;
+    if (well && rates->original.samples < ORIGINALS) rates->original.samples = ORIGINALS;
     rates->changed = true;
 }
 
@@ -96,7 +103,7 @@ void tw_rates_recall(tw_dispatch *dispatch, tw_region_state *state, uint32_t siz
     if (rates->recalled) return;
     rates->recalled = true;
     if (!tw_kcache_recall(dispatch->options.cache, dispatch->options.tenant, state->id, size_class, &learned)) return;
-    if (learned.original > 0) rates->original = (tw_rate){learned.original, 1};
+    if (learned.original > 0) rates->original = (tw_rate){learned.original, ORIGINALS};
     if (learned.one > 0) rates->one = (tw_rate){learned.one, 1};
     if (learned.many > 0 && learned.threads == dispatch->options.threads) rates->many = (tw_rate){learned.many, 1};
     rates->many_threads = learned.threads;
@@ -168,11 +175,19 @@ uint32_t tw_choose(tw_dispatch *dispatch, tw_region_state *state, tw_verdict *ve
     return slower(rates, best + overhead, shape) ? 0 : verdict->threads;
 }
 
+/* One more whenever twice as many runs were timed: a measurement from a bad moment doesn't last for ever. */
+static uint32_t enough_originals(const tw_rates *rates)
+{
+    uint32_t enough = ORIGINALS, runs = rates->one.samples + rates->many.samples;
+    for (; runs > 16; runs /= 2) enough++;
+    return enough;
+}
+
 bool tw_measure_original(tw_region_state *state, const tw_shape *shape, uint64_t *countdown)
 {
     const tw_rates *rates = &state->rates[shape->size_class];
     double time = tw_original_time(state, shape), each = time / (double)shape->iterations;
-    if (rates->original.samples || state->region->whole_function) return false;
+    if (rates->original.samples >= enough_originals(rates) || state->region->whole_function) return false;
     if (state->region->nested) {
         double wanted = ceil(MEASURE_NS / each), quarter = (double)(shape->iterations / 4);
         if (each > MEASURE_UP_TO_NS || quarter < 1) return false;

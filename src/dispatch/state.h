@@ -86,7 +86,8 @@ typedef struct tw_region_state {
     tw_rates *rates;      /* TW_SIZE_CLASSES */
     uint64_t left_at;     /* clock at the last answer that followed a kernel; 0: not taken */
     tw_shape left_shape;
-    uint32_t strangers;   /* consecutive arrivals whose numbers weren't remembered */
+    uint64_t *seen;       /* symbols of the last arrival that was looked at and wasn't a loop's continuation */
+    uint32_t strangers;   /* consecutive arrivals with other numbers than that */
     double heat;          /* nanoseconds of original code seen, about */
     double interval;      /* nanoseconds per unit of countdown; 0: unknown */
     double cost;          /* nanoseconds of an evaluation */

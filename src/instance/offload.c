@@ -213,7 +213,7 @@ static uint64_t wished_rest(tw_stub *first)
 /* Eight times as many as last time, until they take as long as is wished. */
 static uint32_t calls_for(const tw_stub *first, uint64_t rest, uint64_t now)
 {
-    enum { FEWEST = 64, MOST = 1 << 24, FACTOR = 8 };
+    enum { FEWEST = 64, MOST = 1 << 15, FACTOR = 8 }; /* later calls may be much longer */
     if (!first->calls) return FEWEST;
     double passed = (double)(now - first->since), factor = passed > 0 ? (double)rest / passed : FACTOR;
     double calls = first->calls * (factor < FACTOR ? factor : FACTOR);

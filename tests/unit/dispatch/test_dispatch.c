@@ -504,6 +504,39 @@ static void a_losing_region_is_asked_less_and_less(void **state)
     end(&w);
 }
 
+/* Thousands of small matrices: what is measured between two questions of one is mostly the questions themselves. */
+static void a_nest_shorter_than_a_question_stays_in_the_original(void **state)
+{
+    (void)state;
+    NEEDS_TRUE_TIMES();
+    world w;
+    begin(&w, parse(fill_text, sizeof fill_text - 1), fill_kernel, TW_DISPATCH_AUTO, 1, true);
+    for (int k = 0; k < 200000; k++) guest_fill(&w, 4, 4, 64, 0);
+    assert_filled(&w, 16, 64);
+    tw_region_stats stats = stats_of(&w);
+    print_message("brief nest: %llu arrivals, %llu runs\n", (unsigned long long)stats.arrivals, (unsigned long long)stats.dispatches);
+    assert_true(stats.arrivals < 2000);
+    assert_true(stats.dispatches < 20);
+    end(&w);
+}
+
+/* The same numbers each time, longer than a question by far but shorter than what the first one cost. */
+static void numbers_that_come_again_are_no_strangers(void **state)
+{
+    (void)state;
+    NEEDS_TRUE_TIMES();
+    world w;
+    begin(&w, parse(fill_text, sizeof fill_text - 1), fill_kernel, TW_DISPATCH_AUTO, 1, true);
+    for (int k = 0; k < 10000; k++) guest_fill(&w, 20, 50, 64, 300e-9);
+    assert_filled(&w, 1000, 64);
+    tw_region_stats stats = stats_of(&w);
+    print_message("same numbers: %llu arrivals, %llu runs, %llu times refused as slower, %llu as few (%s)\n", (unsigned long long)stats.arrivals,
+                  (unsigned long long)stats.dispatches, (unsigned long long)stats.refusals[TW_REFUSAL_SLOWER],
+                  (unsigned long long)stats.refusals[TW_REFUSAL_FEW], stats.last_detail);
+    assert_true(stats.dispatches > 5000);
+    end(&w);
+}
+
 /* Rows that leave the memory, again and again; then good ones. */
 static void a_function_rests_once_its_region_loses_for_long(void **state)
 {
@@ -714,6 +747,8 @@ int main(void)
         cmocka_unit_test(a_whole_function_is_answered_by_its_kernel),
         cmocka_unit_test(echo_and_trap_compile_nothing),
         cmocka_unit_test(a_losing_region_is_asked_less_and_less),
+        cmocka_unit_test(a_nest_shorter_than_a_question_stays_in_the_original),
+        cmocka_unit_test(numbers_that_come_again_are_no_strangers),
         cmocka_unit_test(a_function_rests_once_its_region_loses_for_long),
         cmocka_unit_test(a_kernel_slower_than_the_original_is_dropped),
         cmocka_unit_test(a_faster_one_is_kept_and_remembered),
