@@ -61,7 +61,7 @@ bool tw_archive_is(tw_span file);
 /* As tw_craton_read. */
 tw_status tw_archive_read(const tw_snapshot_reader_options *options, tw_span file, tw_snapshot *out, uint8_t **storage,
                           tw_snap_why *why);
-/* As tw_craton_write. */
+/* As tw_craton_write; out is empty at first. */
 tw_status tw_archive_write(const tw_snapshot_writer_options *options, const tw_snapshot_state *state, tw_bytes *out,
                            tw_error *error);
 

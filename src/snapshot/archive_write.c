@@ -6,13 +6,16 @@
 #include "snapshot/archive.h"
 #include "snapshot/little.h"
 
-/* A file on its way: bodies as they will stand in it. */
+/* A file on its way. Bodies go straight into the file, behind room for what comes before them; only what is to be encrypted
+ * waits beside it, since encryption binds a header that knows all lengths. */
 typedef struct draft {
     const tw_snapshot_writer_options *options;
+    tw_snapshot_signature signature;
     uint8_t head[TW_ARCHIVE_HEAD];
     uint8_t table[TW_ARCHIVE_SECTIONS][TW_ARCHIVE_ENTRY];
-    tw_bytes bodies[TW_ARCHIVE_SECTIONS];
-    tw_snapshot_signature signature;
+    uint64_t plain[TW_ARCHIVE_SECTIONS];  /* lengths of the bodies before encryption */
+    tw_bytes bodies[TW_ARCHIVE_SECTIONS]; /* when encrypting */
+    tw_bytes *out;                        /* empty at first */
 } draft;
 
 static tw_span span_of(const tw_bytes *bytes)
@@ -40,13 +43,21 @@ static void append_meta(const tw_snapshot_state *state, tw_bytes *out)
     tw_bytes_append(out, meta, sizeof meta);
 }
 
-static tw_status write_bodies(draft *d, const tw_snapshot_state *state, tw_error *error)
+static void reserve_front(draft *d)
 {
-    const tw_span memories[] = {state->wasm_memory, state->device_memory, state->registers};
-    append_meta(state, &d->bodies[0]);
-    for (size_t i = 1; i < TW_ARCHIVE_SECTIONS; i++)
-        TW_TRY(tw_archive_pages_write(memories[i - 1], d->options->level, d->options->threads, &d->bodies[i], error));
-    return d->bodies[0].failed ? tw_fail_memory(error) : TW_OK;
+    static const uint8_t zeros[TW_ARCHIVE_HEAD + TW_ARCHIVE_SECTIONS * TW_ARCHIVE_ENTRY + TW_SNAP_ED25519_SIZE];
+    tw_bytes_append(d->out, zeros, sizeof d->head + sizeof d->table + tag_size(d->signature));
+}
+
+static tw_status write_body(draft *d, const tw_snapshot_state *state, size_t index, tw_error *error)
+{
+    const tw_span memories[] = {{NULL, 0}, state->wasm_memory, state->device_memory, state->registers};
+    tw_bytes *to = d->options->aead_key ? &d->bodies[index] : d->out;
+    size_t before = to->size;
+    if (index == 0) append_meta(state, to);
+    else TW_TRY(tw_archive_pages_write(memories[index], d->options->level, d->options->threads, to, error));
+    d->plain[index] = to->size - before;
+    return to->failed ? tw_fail_memory(error) : TW_OK;
 }
 
 /* All of header and table but the hashes: sizes are known before anything is encrypted, which binds them. */
@@ -57,7 +68,7 @@ static void fill_table(draft *d, const tw_snapshot_state *state)
     bool encrypted = d->options->aead_key;
     uint64_t offset = TW_ARCHIVE_HEAD + sizeof d->table + tag_size(d->signature);
     for (size_t i = 0; i < TW_ARCHIVE_SECTIONS; i++) {
-        uint64_t plain = d->bodies[i].size, length = encrypted ? tw_archive_sealed_size(plain) : plain;
+        uint64_t length = encrypted ? tw_archive_sealed_size(d->plain[i]) : d->plain[i];
         uint8_t *at = tw_put_little32(d->table[i], (uint32_t)i + TW_ARCHIVE_KIND_META);
         at = tw_put_little32(at, TW_ARCHIVE_SECTION_VERSION);
         tw_put_little64(tw_put_little64(tw_put_little64(at, offset), length), sizes[i]);
@@ -74,29 +85,21 @@ static void fill_table(draft *d, const tw_snapshot_state *state)
 static tw_status seal_body(draft *d, size_t index, tw_error *error)
 {
     uint8_t bound[TW_ARCHIVE_HASHED + TW_ARCHIVE_BOUND];
-    tw_bytes sealed = {0};
     memcpy(bound, d->head, TW_ARCHIVE_HASHED);
     memcpy(bound + TW_ARCHIVE_HASHED, d->table[index], TW_ARCHIVE_BOUND);
     tw_status status = tw_archive_seal(d->options->aead_key, (tw_span){bound, sizeof bound}, span_of(&d->bodies[index]),
-                                       &sealed, error);
+                                       d->out, error);
     tw_bytes_free(&d->bodies[index]);
-    d->bodies[index] = sealed;
     return status;
-}
-
-static tw_status seal_bodies(draft *d, tw_error *error)
-{
-    for (size_t i = 0; d->options->aead_key && i < TW_ARCHIVE_SECTIONS; i++) TW_TRY(seal_body(d, i, error));
-    return TW_OK;
 }
 
 static void fill_hashes(draft *d)
 {
     tw_blake3 state;
     for (size_t i = 0; i < TW_ARCHIVE_SECTIONS; i++) {
-        tw_span body = span_of(&d->bodies[i]);
+        const uint8_t *entry = d->table[i];
         tw_blake3_start(&state);
-        tw_blake3_add(&state, body.data, body.size);
+        tw_blake3_add(&state, (const uint8_t *)d->out->data + tw_little64(entry + 8), (size_t)tw_little64(entry + 16));
         tw_blake3_end(&state, d->table[i] + TW_ARCHIVE_BOUND);
     }
     tw_blake3_start(&state);
@@ -105,40 +108,37 @@ static void fill_hashes(draft *d)
     tw_blake3_end(&state, d->head + TW_ARCHIVE_HASHED);
 }
 
-static void append_tag(const draft *d, tw_bytes *out)
+/* Header, table and tag into the room before the bodies. */
+static void fill_front(const draft *d)
 {
-    uint8_t tag[TW_SNAP_ED25519_SIZE];
-    if (out->failed) return;
+    uint8_t *front = (uint8_t *)d->out->data, *tag = front + sizeof d->head + sizeof d->table;
+    tw_span covered = {front, sizeof d->head + sizeof d->table};
+    memcpy(front, d->head, sizeof d->head);
+    memcpy(front + sizeof d->head, d->table, sizeof d->table);
     if (d->signature == TW_SNAPSHOT_SIGNATURE_HMAC)
-        tw_snap_hmac(d->options->hmac_key, span_of(out), (tw_span){NULL, 0}, tag);
-    if (d->signature == TW_SNAPSHOT_SIGNATURE_ED25519)
-        tw_snap_ed25519_sign(d->options->ed25519_secret, span_of(out), tag);
-    tw_bytes_append(out, tag, tag_size(d->signature));
+        tw_snap_hmac(d->options->hmac_key, covered, (tw_span){NULL, 0}, tag);
+    if (d->signature == TW_SNAPSHOT_SIGNATURE_ED25519) tw_snap_ed25519_sign(d->options->ed25519_secret, covered, tag);
 }
 
-static tw_status write_draft(draft *d, const tw_snapshot_state *state, tw_bytes *out, tw_error *error)
+static tw_status write_draft(draft *d, const tw_snapshot_state *state, tw_error *error)
 {
-    TW_TRY(write_bodies(d, state, error));
+    reserve_front(d);
+    for (size_t i = 0; i < TW_ARCHIVE_SECTIONS; i++) TW_TRY(write_body(d, state, i, error));
     fill_table(d, state);
-    TW_TRY(seal_bodies(d, error));
+    for (size_t i = 0; d->options->aead_key && i < TW_ARCHIVE_SECTIONS; i++) TW_TRY(seal_body(d, i, error));
+    if (d->out->failed) return tw_fail_memory(error);
     fill_hashes(d);
-    tw_bytes_append(out, d->head, sizeof d->head);
-    tw_bytes_append(out, d->table, sizeof d->table);
-    append_tag(d, out);
-    for (size_t i = 0; i < TW_ARCHIVE_SECTIONS; i++) {
-        tw_bytes_append(out, d->bodies[i].data, d->bodies[i].size);
-        tw_bytes_free(&d->bodies[i]);
-    }
-    return out->failed ? tw_fail_memory(error) : TW_OK;
+    fill_front(d);
+    return TW_OK;
 }
 
 tw_status tw_archive_write(const tw_snapshot_writer_options *options, const tw_snapshot_state *state, tw_bytes *out,
                            tw_error *error)
 {
-    draft d = {.options = options};
+    draft d = {.options = options, .out = out};
     if (options->hmac_key) d.signature = TW_SNAPSHOT_SIGNATURE_HMAC;
     if (options->ed25519_secret) d.signature = TW_SNAPSHOT_SIGNATURE_ED25519;
-    tw_status status = write_draft(&d, state, out, error);
+    tw_status status = write_draft(&d, state, error);
     for (size_t i = 0; i < TW_ARCHIVE_SECTIONS; i++) tw_bytes_free(&d.bodies[i]);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A memory as groups of pages, each group a zstd frame of its own: so threads share the work, and the bytes don't depend on how.
  * Pages that are all zero aren't written. A group of 1 MiB is where one frame for everything would win next to nothing. */
-#include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -12,19 +12,27 @@
 
 enum { PAGE = 64 << 10, GROUP_PAGES = 16, GROUP = PAGE * GROUP_PAGES, ROW = 8 };
 
+/* A group to be read. */
 typedef struct group {
-    uint8_t *frame; /* writing: malloc'd; reading: in the body */
+    const uint8_t *frame; /* in the body */
     uint32_t length;
     uint16_t pages;
     bool no_memory;
-    const char *wrong; /* reading: what is wrong with it; static */
+    const char *wrong; /* what is wrong with it; static */
 } group;
 
 typedef struct job {
     uint8_t *memory; /* only read when writing */
     size_t size;
+    group *groups; /* reading */
+    /* writing */
     int level;
-    group *groups;
+    tw_bytes *out;
+    size_t rows;          /* where they begin in out */
+    pthread_mutex_t lock; /* of out, and of what follows */
+    pthread_cond_t turned;
+    size_t turn; /* the group whose frame is the next in out */
+    bool no_memory;
 } job;
 
 static size_t groups_of(size_t size)
@@ -90,65 +98,91 @@ static void gather(const job *j, size_t index, uint16_t pages, uint8_t *out)
     }
 }
 
-static void compress_group(const job *j, size_t index, ZSTD_CCtx *context, uint8_t *scratch, uint8_t *room,
-                           size_t room_size)
+/* What a thread works with. */
+typedef struct desk {
+    ZSTD_CCtx *context;
+    uint8_t *scratch, *room;
+    size_t room_size;
+} desk;
+
+static bool desk_make(desk *d, int level)
 {
-    group *g = &j->groups[index];
-    g->pages = find_pages(j, index);
-    if (!g->pages) return;
-    const uint8_t *from = scratch;
-    if (is_run(g->pages)) from = first_page(j, index, g->pages);
-    else gather(j, index, g->pages, scratch);
-    size_t length = ZSTD_compress2(context, room, room_size, from, bytes_of(j, index, g->pages));
-    g->frame = ZSTD_isError(length) ? NULL : malloc(length);
-    g->no_memory = !g->frame;
-    if (!g->frame) return;
-    memcpy(g->frame, room, length);
-    g->length = (uint32_t)length;
+    *d = (desk){ZSTD_createCCtx(), malloc(GROUP), malloc(ZSTD_compressBound(GROUP)), ZSTD_compressBound(GROUP)};
+    if (d->context) ZSTD_CCtx_setParameter(d->context, ZSTD_c_compressionLevel, level);
+    return d->context && d->scratch && d->room;
+}
+
+static void desk_clear(desk *d)
+{
+    ZSTD_freeCCtx(d->context);
+    free(d->scratch);
+    free(d->room);
+}
+
+/* The frame's length; false when there is no memory for it. */
+static bool compress_group(const job *j, size_t index, const desk *d, uint16_t pages, size_t *length)
+{
+    const uint8_t *from = d->scratch;
+    *length = 0;
+    if (!pages) return true;
+    if (is_run(pages)) from = first_page(j, index, pages);
+    else gather(j, index, pages, d->scratch);
+    *length = ZSTD_compress2(d->context, d->room, d->room_size, from, bytes_of(j, index, pages));
+    return !ZSTD_isError(*length);
+}
+
+/* Frames stand in the order of their groups: each thread waits until it is its group's turn. It always comes, since the threads
+ * take numbers in order and each that has one gets here. */
+static void append_in_turn(job *j, size_t index, const desk *d, uint16_t pages, size_t length, bool good)
+{
+    pthread_mutex_lock(&j->lock);
+    while (j->turn != index) pthread_cond_wait(&j->turned, &j->lock);
+    if (good) tw_bytes_append(j->out, d->room, length);
+    if (good && !j->out->failed)
+        tw_put_little32(tw_put_little32((uint8_t *)j->out->data + j->rows + index * ROW, (uint32_t)length), pages);
+    j->no_memory |= !good || j->out->failed;
+    j->turn++;
+    pthread_cond_broadcast(&j->turned);
+    pthread_mutex_unlock(&j->lock);
 }
 
 static void compress_groups(tw_snap_crew *crew)
 {
-    const job *j = crew->context;
-    size_t index, room_size = ZSTD_compressBound(GROUP);
-    ZSTD_CCtx *context = ZSTD_createCCtx();
-    uint8_t *scratch = malloc(GROUP), *room = malloc(room_size);
-    bool ready = context && scratch && room;
-    if (ready) ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, j->level);
+    job *j = crew->context;
+    desk d;
+    size_t index, length = 0;
+    bool ready = desk_make(&d, j->level);
     while (tw_snap_crew_take(crew, &index)) {
-        if (ready) compress_group(j, index, context, scratch, room, room_size);
-        else j->groups[index].no_memory = true;
+        uint16_t pages = find_pages(j, index);
+        bool good = ready && compress_group(j, index, &d, pages, &length);
+        append_in_turn(j, index, &d, pages, length, good);
     }
-    ZSTD_freeCCtx(context);
-    free(scratch);
-    free(room);
+    desk_clear(&d);
 }
 
-static void append_groups(const group *groups, size_t count, tw_bytes *out)
+static void append_empty_rows(size_t count, tw_bytes *out)
 {
-    for (size_t i = 0; i < count; i++) {
-        uint8_t row[ROW] = {0};
-        tw_put_little32(tw_put_little32(row, groups[i].length), groups[i].pages);
-        tw_bytes_append(out, row, sizeof row);
-    }
-    for (size_t i = 0; i < count; i++)
-        if (groups[i].length) tw_bytes_append(out, groups[i].frame, groups[i].length);
+    static const uint8_t row[ROW];
+    for (size_t i = 0; i < count; i++) tw_bytes_append(out, row, sizeof row);
 }
 
 tw_status tw_archive_pages_write(tw_span memory, int level, uint32_t threads, tw_bytes *out, tw_error *error)
 {
+    job j = {.memory = (uint8_t *)(uintptr_t)memory.data,
+             .size = memory.size,
+             .level = level,
+             .out = out,
+             .rows = out->size};
     size_t count = groups_of(memory.size);
-    bool complete = true;
-    if (!count) return TW_OK;
-    job j = {(uint8_t *)(uintptr_t)memory.data, memory.size, level, calloc(count, sizeof(group))};
-    TW_TRY_ALLOC(j.groups, error);
+    append_empty_rows(count, out);
+    if (out->failed) return tw_fail_memory(error);
+    pthread_mutex_init(&j.lock, NULL);
+    pthread_cond_init(&j.turned, NULL);
     tw_snap_crew crew = {.count = count, .work = compress_groups, .context = &j};
-    tw_snap_crew_run(&crew, threads);
-    for (size_t i = 0; i < count; i++) complete &= !j.groups[i].no_memory;
-    if (complete) append_groups(j.groups, count, out);
-    for (size_t i = 0; i < count; i++) free(j.groups[i].frame);
-    free(j.groups);
-    return complete && !out->failed ? TW_OK : tw_fail_memory(error);
+    if (count) tw_snap_crew_run(&crew, threads);
+    pthread_cond_destroy(&j.turned);
+    pthread_mutex_destroy(&j.lock);
+    return j.no_memory ? tw_fail_memory(error) : TW_OK;
 }
 
 /* ---- reading ---- */
@@ -202,7 +236,7 @@ static bool read_row(const job *j, size_t index, tw_span body, size_t *at)
     uint32_t pages = tw_little32(row + 4);
     g->length = tw_little32(row);
     g->pages = (uint16_t)pages;
-    g->frame = (uint8_t *)(uintptr_t)body.data + *at;
+    g->frame = body.data + *at;
     if (pages >> pages_in(j, index) || !g->pages != !g->length || g->length > body.size - *at) return false;
     *at += g->length;
     return true;
@@ -238,7 +272,7 @@ tw_status tw_archive_pages_read(tw_span body, uint8_t *memory, size_t size, uint
         return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_FORMAT, "%zu bytes are too few for %zu groups of pages", body.size,
                               count);
     if (!count && !body.size) return TW_OK;
-    job j = {memory, size, 0, calloc(count ? count : 1, sizeof(group))};
+    job j = {.memory = memory, .size = size, .groups = calloc(count ? count : 1, sizeof(group))};
     TW_TRY_ALLOC(j.groups, why->error);
     tw_status status = read_rows(&j, count, body, why);
     if (!status) {
