@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A proof without numbers that a loop is serial. Take a store and an access of the same iteration that is made whenever the
- * store is. If one of them in iteration k touches a byte of the other in iteration 0, inner counters all being 0, then that is
- * a dependence for any numbers at all, provided there is such an iteration. For k = 1 there always is (one trip counts as two,
- * see dispatch/legality.c); for more, a region of a single loop that ends before it is too short to pay.
+ * store is. If one of them in iteration k touches a byte of the other in iteration 0, then that is a dependence for any numbers
+ * at all, provided there is such an iteration. For k = 1 there always is (one trip counts as two, see dispatch/legality.c); for
+ * more, a loop that ends before it is too short to pay.
+ *
+ * Only regions of one loop: where every loop of several is serial there may be diagonals that aren't.
  *
  * Addresses are compared as polynomials over exprs modulo 2^32, so that A + 8n·i + 8n and A + 8n·(i + 1) are found equal.
  *
- * Every store of the loop must have a partner: whichever inner loops have no trip, what is left is serial or does nothing. */
+ * Every store must have a partner: whichever conditions hold, what is left is serial or does nothing. */
 #include "region/chance.h"
 
 #include <inttypes.h>
@@ -19,7 +21,7 @@
 
 enum {
     SHORT_WORK = 400,    /* of the plan's units: as good as nothing */
-    MOST_ACCESSES = 64,  /* time is cubic at worst */
+    MOST_ACCESSES = 64,  /* time is quadratic at worst */
     POLY_MEMORY = 4 << 20,
     NESTING = 16,        /* of a constant */
 };
@@ -169,9 +171,9 @@ static place place_of(chance *c, uint32_t access)
     return p;
 }
 
-static const tw_poly *stride(chance *c, const place *p, uint32_t depth)
+static const tw_poly *stride(chance *c, const place *p)
 {
-    uint32_t coef = c->model->affines[p->access->address].coef[depth];
+    uint32_t coef = c->model->affines[p->access->address].coef[0];
     return coef == TW_NONE ? tw_poly_const(&c->arena, 32, 0) : c->polys[coef];
 }
 
@@ -185,12 +187,12 @@ static bool meet(const place *a, const place *b, const tw_poly *apart)
 }
 
 /* Some k up to `longest`: a in iteration k and b in iteration 0, or the other way round. */
-static bool dependent(chance *c, const place *a, const place *b, uint32_t depth, uint64_t longest)
+static bool dependent(chance *c, const place *a, const place *b, uint64_t longest)
 {
     tw_arena *arena = &c->arena;
     const tw_affine *x = &c->model->affines[a->access->address], *y = &c->model->affines[b->access->address];
     const tw_poly *forward = tw_poly_sub(arena, c->polys[x->base], c->polys[y->base]), *backward = forward;
-    const tw_poly *step_a = stride(c, a, depth), *step_b = stride(c, b, depth);
+    const tw_poly *step_a = stride(c, a), *step_b = stride(c, b);
     uint64_t value;
     if (tw_poly_is_const(step_a, &value) && tw_poly_is_const(step_b, &value) && !tw_poly_is_const(forward, &value)) return false;
     for (uint64_t k = 1; k <= longest; k++) {
@@ -203,57 +205,46 @@ static bool dependent(chance *c, const place *a, const place *b, uint32_t depth,
 }
 
 /* b is made whenever a is: its loops are around a, too. */
-static bool goes_along(const place *a, const place *b, uint32_t depth)
+static bool goes_along(const place *a, const place *b)
 {
-    return b->depth > depth && b->depth <= a->depth && b->chain[b->depth - 1] == a->chain[b->depth - 1] && !b->access->is_inspected;
+    return b->depth && b->depth <= a->depth && b->chain[b->depth - 1] == a->chain[b->depth - 1] && !b->access->is_inspected;
 }
 
-static bool has_partner(chance *c, const place *store, uint32_t depth, uint64_t longest)
+static bool has_partner(chance *c, const place *store, uint64_t longest)
 {
     for (uint32_t x = 0; x < c->model->access_count; x++) {
         place other = place_of(c, x);
-        if (goes_along(store, &other, depth) && dependent(c, store, &other, depth, longest)) return true;
+        if (goes_along(store, &other) && dependent(c, store, &other, longest)) return true;
     }
     return false;
 }
 
-static bool hands_on_a_scalar(const tw_model *model, uint32_t loop)
+static bool is_serial(chance *c, uint64_t longest)
 {
-    for (uint32_t i = 0; i < model->carried_count; i++)
-        if (model->carried[i].loop == loop) return true;
-    return false;
-}
-
-static bool is_serial(chance *c, uint32_t loop, uint64_t longest)
-{
-    uint32_t depth = c->model->loops[loop].depth, stores = 0;
-    if (hands_on_a_scalar(c->model, loop)) return true;
+    uint32_t stores = 0;
     for (uint32_t x = 0; x < c->model->access_count; x++) {
         place p = place_of(c, x);
-        if (!p.access->is_store || p.depth <= depth || p.chain[depth] != loop) continue;
-        if (!has_partner(c, &p, depth, longest)) return false;
+        if (!p.access->is_store || !p.depth) continue;
+        if (!has_partner(c, &p, longest)) return false;
         stores++;
     }
     return stores > 0;
 }
 
 /* A distance of so many iterations leaves too little to do between the dependent ones. */
-static uint64_t longest_distance(chance *c)
+static uint64_t longest_distance(const tw_model *model)
 {
     double once = 0;
-    for (uint32_t l = 0; l < c->model->loop_count; l++)
-        if (l && !c->model->loops[l].is_if) return 1;
-    for (uint32_t l = 0; l < c->model->loop_count; l++)
-        for (uint32_t i = 0; i < c->model->loops[l].item_count; i++) once += 2;
+    for (uint32_t l = 0; l < model->loop_count; l++)
+        for (uint32_t i = 0; i < model->loops[l].item_count; i++) once += 2;
     return once > SHORT_WORK / 2 ? 1 : (uint64_t)(SHORT_WORK / once);
 }
 
-static bool all_serial(chance *c)
+static bool has_one_loop(const tw_model *model)
 {
-    uint64_t longest = longest_distance(c);
-    for (uint32_t l = 0; l < c->model->loop_count; l++)
-        if (!c->model->loops[l].is_if && !is_serial(c, l, longest)) return false;
-    return true;
+    for (uint32_t l = 1; l < model->loop_count; l++)
+        if (!model->loops[l].is_if) return false;
+    return !model->loops[0].is_if;
 }
 
 static tw_refusal judge(chance *c, char detail[200])
@@ -263,11 +254,10 @@ static tw_refusal judge(chance *c, char detail[200])
         snprintf(detail, 200, "at most %.0f accesses each time, whatever the numbers", most / 2);
         return TW_REFUSAL_FEW;
     }
-    if (c->model->access_count > MOST_ACCESSES || !find_polys(c) || !all_serial(c)) return TW_REFUSAL_NONE;
-    bool scalar = hands_on_a_scalar(c->model, 0);
-    snprintf(detail, 200, "whatever the numbers, %s needs what one before it has %s", c->model->loop_count > 1 ? "an iteration of any loop" : "an iteration",
-             scalar ? "computed" : "stored");
-    return scalar ? TW_REFUSAL_CARRIED : TW_REFUSAL_DEPENDENCE;
+    if (c->model->access_count > MOST_ACCESSES || !has_one_loop(c->model) || !find_polys(c)) return TW_REFUSAL_NONE;
+    if (!is_serial(c, longest_distance(c->model))) return TW_REFUSAL_NONE;
+    snprintf(detail, 200, "whatever the numbers, an iteration needs what one before it has stored");
+    return TW_REFUSAL_DEPENDENCE;
 }
 
 tw_refusal tw_model_chance(const tw_model *model, uint64_t most, char detail[200])

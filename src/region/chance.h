@@ -12,8 +12,7 @@
 uint64_t tw_chance_most(tw_analysis *analysis, const tw_loops *loops, tw_loop loop);
 
 /* TW_REFUSAL_NONE, or what every arrival would be refused with that brings more than a handful of iterations; detail then
- * says why. most: the outermost loop's iterations, or 0 where they aren't a number. Speaks of what dispatch can do now:
- * every loop must be serial by itself, for equal counters of the loops around it. */
+ * says why. most: the outermost loop's iterations, or 0 where they aren't a number. */
 tw_refusal tw_model_chance(const tw_model *model, uint64_t most, char detail[200]);
 
 #endif
