@@ -230,11 +230,11 @@ static void begin_rest(tw_stub *first, tw_store *store, int32_t calls)
     }
 }
 
-static bool rests(const tw_stub *site, tw_store *store)
+static int32_t calls_left(const tw_stub *site, tw_store *store)
 {
     tw_raw calls;
     tw_store_global_get(store, &site->calls_left, &calls);
-    return calls.i32 != 0;
+    return calls.i32;
 }
 
 static void go_to_rest(tw_stub *first, tw_store *store, uint64_t wished)
@@ -258,16 +258,27 @@ static void consider_rest(tw_stub *site, tw_store *store, uint64_t rest)
     uint64_t wished = wished_rest(first);
     if (!rest) first->calls = 0;
     if (!wished) tw_store_global_set_i32(store, &site->calls_left, 0);
-    else if (wished == UINT64_MAX || !rests(site, store)) go_to_rest(first, store, wished);
+    else if (wished == UINT64_MAX || !calls_left(site, store)) go_to_rest(first, store, wished);
+}
+
+/* The last call of it sees to the countdowns. */
+static void end_rest(tw_stub *first, tw_store *store)
+{
+    int32_t left = 0;
+    for (tw_stub *at = first, *end = end_of_function(first); at < end; at++) {
+        if (!at->has_stub) continue;
+        if (!left) left = calls_left(at, store);
+        if (left <= 1) return;
+        tw_store_global_set_i32(store, &at->calls_left, 1);
+        tw_dispatch_rests(first->stubs->dispatch, at->entry, first->calls - (uint32_t)left + 1);
+    }
 }
 
 static void end_rests(tw_stubs *stubs, tw_store *store)
 {
-    for (uint32_t i = 0; i < stubs->plan->rewrite->site_count; i++) {
-        tw_stub *site = &stubs->sites[i];
-        if (!site->has_stub || site->site->whole_function || !first_of_function(site)->calls) continue;
-        if (rests(site, store)) tw_store_global_set_i32(store, &site->calls_left, 1); /* the last one sees to the countdowns */
-    }
+    tw_stub *first = stubs->sites, *end = first + stubs->plan->rewrite->site_count;
+    for (; first < end && !first->site->whole_function; first = end_of_function(first))
+        if (first->calls) end_rest(first, store);
 }
 
 void tw_stubs_broken_off(tw_store *store)

@@ -83,6 +83,13 @@ static uint64_t dispatches(const guest *g)
     return stats.dispatches;
 }
 
+static uint64_t iterations(const guest *g)
+{
+    tw_region_stats stats;
+    tw_dispatch_stats(g->instance->stubs->dispatch, 0, &stats);
+    return stats.original_iterations;
+}
+
 static void a_function_that_does_not_pay_rests(void **state)
 {
     (void)state;
@@ -101,6 +108,19 @@ static void a_function_that_does_not_pay_rests(void **state)
     print_message("at rest for %d of 2000 calls\n", at_rest);
     assert_true(at_rest > 1800);
     assert_int_equal(dispatches(&g), 0);
+    end(&g);
+}
+
+/* Whichever way rests end, by themselves or by the host. The last one isn't over. */
+static void iterations_at_rest_are_counted(void **state)
+{
+    (void)state;
+    guest g = begin();
+    uint64_t calls = 0, end_at = tw_clock_after(300000000);
+    for (; tw_clock_now() < end_at; calls++) call(&g, 5000, 4096, 4100);
+    print_message("%llu of %llu iterations counted\n", (unsigned long long)iterations(&g), (unsigned long long)calls * 5000);
+    assert_true(iterations(&g) <= calls * 5000 * 11 / 10);
+    assert_true(iterations(&g) >= calls * 5000 / 2);
     end(&g);
 }
 
@@ -142,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_function_that_does_not_pay_rests),
+        cmocka_unit_test(iterations_at_rest_are_counted),
         cmocka_unit_test(new_numbers_end_a_rest),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
