@@ -465,11 +465,11 @@ static uint32_t carried_of(tw_builder *b, tw_ir_value param)
     return result;
 }
 
-/* A scalar that loop `over` left behind. */
+/* A scalar that loop `over` left behind, for use in the loops around it and in later ones there. */
 static uint32_t final_of(tw_builder *b, tw_ir_value value, tw_loop over, tw_loop scope)
 {
-    while (over != TW_NO_LOOP && b->loops->items[over].parent != scope) over = b->loops->items[over].parent;
-    if (over == TW_NO_LOOP) return refuse_value(b, TW_REFUSAL_CONTROL, "a scalar's loop isn't inside its use's", value);
+    while (over != 0 && !tw_loop_contains(b->loops, b->loops->items[over].parent, scope)) over = b->loops->items[over].parent;
+    if (over == 0) return refuse_value(b, TW_REFUSAL_CONTROL, "a scalar's loop isn't inside its use's", value);
     const tw_ir_blockdata *header = &b->func->blocks[b->loops->items[over].header];
     for (uint32_t p = 0; p < header->param_count; p++) {
         tw_ir_value param = header->first_param + p;
@@ -538,6 +538,11 @@ static uint32_t merge_value(tw_builder *b, tw_ir_value param)
     return test == TW_NONE ? TW_NONE : add_op(b, TW_OP_SELECT, data_of(b, param)->type, values[yes], values[!yes], test);
 }
 
+uint32_t tw_build_use(tw_builder *b, tw_ir_value value, tw_loop scope)
+{
+    return use_value(b, value, scope);
+}
+
 void tw_build_remerge(tw_builder *b)
 {
     for (tw_ir_value p = 1; p < b->func->value_count; p++) {
@@ -546,7 +551,7 @@ void tw_build_remerge(tw_builder *b)
         tw_ir_block block = data_of(b, p)->block;
         if ((count = pred_count(b, block)) > MOST_MERGED) continue;
         bool known = true;
-        for (uint32_t k = 0; k < count; k++) known &= (values[k] = b->value[merge_arg(b, p, k)]) != TW_NONE;
+        for (uint32_t k = 0; k < count; k++) known &= (values[k] = use_value(b, merge_arg(b, p, k), loop_at(b, block))) != TW_NONE;
         for (uint32_t k = 0; known && k < count; k++) {
             bool all = b->model->values[values[k]].kind == TW_VALUE_FINAL;
             for (uint32_t j = 0; all && j < count; j++) all = tw_build_falls_back(b, values[k], values[j], pred_edge(b, block, j)->from);

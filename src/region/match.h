@@ -90,6 +90,8 @@ void tw_build_remerge(tw_builder *b);
 bool tw_build_reaches(tw_builder *b, tw_ir_block from, tw_ir_block to);
 /* build.c: likewise, from any block of the loop, without another iteration of the one around it. */
 bool tw_build_loop_reaches(tw_builder *b, tw_loop loop, tw_ir_block to);
+/* build.c: the model's value for an IR value as seen from scope. TW_NONE when there is none. */
+uint32_t tw_build_use(tw_builder *b, tw_ir_value value, tw_loop scope);
 /* build.c: `final` is `value` too when the last loops of its chain weren't entered: then it is their init. An edge from block
  * `from` that brings `value` must not be on a way through those loops. */
 bool tw_build_falls_back(tw_builder *b, uint32_t final, uint32_t value, tw_ir_block from);

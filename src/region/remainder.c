@@ -219,29 +219,34 @@ static bool is_behind_rest(const merging *g, tw_ir_block through, tw_ir_block bl
     return g->kind == REST_LOOP ? tw_build_loop_reaches(g->b, g->b->natural[g->rest], block) : tw_build_reaches(g->b, through, block);
 }
 
+/* What the way in brings: of a loop that is over, what it left. */
+static uint32_t brought(tw_builder *b, tw_ir_value param, const tw_cfg_edge *edge)
+{
+    return tw_build_use(b, merged(b, param, edge), b->loops->innermost[b->func->values[param].block]);
+}
+
 /* Whether the merge has ways in through the remainder, with what it computed; those with what main left go round it then. */
 static bool merges_scalar(const merging *g, tw_ir_value param, uint32_t k)
 {
-    const tw_builder *b = g->b;
+    tw_builder *b = g->b;
     tw_ir_block block = b->func->values[param].block, through = TW_IR_NO_BLOCK;
     uint32_t first = b->cfg->pred_start[block], end = b->cfg->pred_start[block + 1];
     for (uint32_t i = first; i < end; i++) {
-        tw_ir_value arg = merged(b, param, &b->cfg->preds[i]);
-        if (b->value[arg] == g->then[k]) through = b->func->values[arg].block;
+        if (brought(b, param, &b->cfg->preds[i]) == g->then[k]) through = b->func->values[merged(b, param, &b->cfg->preds[i])].block;
     }
     if (through == TW_IR_NO_BLOCK) return false;
     for (uint32_t i = first; i < end; i++) {
         const tw_cfg_edge *edge = &b->cfg->preds[i];
-        if (b->value[merged(b, param, edge)] == g->now[k] && is_behind_rest(g, through, edge->from)) return false;
+        if (brought(b, param, edge) == g->now[k] && is_behind_rest(g, through, edge->from)) return false;
     }
     return true;
 }
 
-static bool is_way_in(const tw_builder *b, tw_ir_value param, uint32_t value)
+static bool is_way_in(tw_builder *b, tw_ir_value param, uint32_t value)
 {
     tw_ir_block block = b->func->values[param].block;
     for (uint32_t i = b->cfg->pred_start[block]; i < b->cfg->pred_start[block + 1]; i++)
-        if (b->value[merged(b, param, &b->cfg->preds[i])] == value) return true;
+        if (brought(b, param, &b->cfg->preds[i]) == value) return true;
     return false;
 }
 
