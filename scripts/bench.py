@@ -26,6 +26,7 @@ STARTS = 2 if QUICK else 5
 TOOL = os.path.join(BUILD, "bin", "tensor-wasm")
 BENCH = os.path.join(BUILD, "bench", "tw_bench")
 MINIMAL = os.path.join(BUILD, "bench", "tw_bench_minimal")
+SNAPSHOTS = os.path.join(BUILD, "bench", "tw_bench_snapshots")
 LOOPS = os.path.join(BUILD, "bench", "loops.wasm")
 GUESTS = os.path.join(BUILD, "tests", "guests")
 PROGRAMS = ["gemm", "covariance", "jacobi", "transpose", "blur"]
@@ -183,12 +184,23 @@ def bench_first_run(folder):
     print(f"first run, geometric mean: {first:.3f} (1.10 to reach: {goal(first <= 1.1)}); second: {second:.3f}")
 
 
+def bench_snapshots():
+    size = 16 if QUICK else 256
+    data = json.loads(output(SNAPSHOTS, PAIRS, size))
+    print(f"\nsigned archive of {size} MiB, half random and half zero, one thread, against zstd level 3 and a pass of HMAC-SHA256:")
+    for name, pairs in data.items():
+        figure = ratio(pairs)
+        RESULT[f"snapshot, {name}"] = figure
+        print(f"{name}: {duration(statistics.median(a for a, _ in pairs))} against {duration(statistics.median(b for _, b in pairs))} "
+              f"of CPU time, {show(figure)} (1.1 to reach: {goal(figure[0] <= 1.1)})")
+
+
 def main():
     folder = tempfile.mkdtemp(prefix="tensorwasm-bench-")
     print(output(TOOL, "doctor"))
     print(f"{PAIRS} pairs a figure{', quick: not for quoting' if QUICK else ''}")
     try:
-        for step in (lambda: bench_start(folder), bench_stopping, bench_dispatch, lambda: bench_first_run(folder),
+        for step in (lambda: bench_start(folder), bench_stopping, bench_dispatch, bench_snapshots, lambda: bench_first_run(folder),
                      lambda: bench_guests(folder + "/kernels")):
             step()
             sys.stdout.flush()
