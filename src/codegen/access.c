@@ -28,18 +28,37 @@ bool tw_stride_known(const tw_emitter *e, uint32_t access, uint32_t depth, int64
     return expr_const(e->model, coef, out);
 }
 
-static LLVMValueRef stride_of(tw_emitter *e, uint32_t access, uint32_t loop)
-{
-    int64_t known;
-    uint32_t depth = e->model->loops[loop].depth;
-    if (tw_stride_known(e, access, depth, &known)) return tw_gen_const64(e, known);
-    return tw_gen_arg(e, e->layout.access[access] + 1 + depth);
-}
-
 static bool encloses(const tw_model *model, uint32_t outer, uint32_t inner)
 {
     while (inner != outer && inner != TW_NONE) inner = model->loops[inner].parent;
     return inner == outer;
+}
+
+/* From trip to trip of the pair's outer loop the inner counter goes back by the skew. */
+static bool is_skewed(const tw_emitter *e, uint32_t access, uint32_t loop)
+{
+    return e->tree->has_fronts && loop == e->tree->pair.outer &&
+           encloses(e->model, e->tree->pair.inner, e->model->accesses[access].loop);
+}
+
+bool tw_step_known(const tw_emitter *e, uint32_t access, uint32_t loop, int64_t *out)
+{
+    int64_t inner;
+    if (!tw_stride_known(e, access, e->model->loops[loop].depth, out)) return false;
+    if (!is_skewed(e, access, loop)) return true;
+    if (!tw_stride_known(e, access, e->model->loops[e->tree->pair.inner].depth, &inner)) return e->tree->pair.skew == 0;
+    *out -= inner * e->tree->pair.skew;
+    return true;
+}
+
+static LLVMValueRef stride_of(tw_emitter *e, uint32_t access, uint32_t loop)
+{
+    int64_t known;
+    if (tw_step_known(e, access, loop, &known)) return tw_gen_const64(e, known);
+    uint32_t word = e->layout.access[access] + 1;
+    LLVMValueRef own = tw_gen_arg(e, word + e->model->loops[loop].depth);
+    if (!is_skewed(e, access, loop)) return own;
+    return tw_gen_skewed(e, own, tw_gen_arg(e, word + e->model->loops[e->tree->pair.inner].depth));
 }
 
 /* ---- representatives ---- */
@@ -153,7 +172,7 @@ bool tw_gen_contributes(const tw_emitter *e, uint32_t access, const tw_scope *sc
     int64_t known;
     if (scope->loop == TW_NONE || scope->sets_off_blocks) return false;
     if (!encloses(e->model, scope->loop, e->model->accesses[access].loop)) return false;
-    return !tw_stride_known(e, access, e->model->loops[scope->loop].depth, &known) || known != 0;
+    return !tw_step_known(e, access, scope->loop, &known) || known != 0;
 }
 
 /* Of the scopes 0 … depth; rows made where the row loop is. */
@@ -203,8 +222,7 @@ tw_place tw_gen_place(tw_emitter *e, uint32_t access)
     p.offsets = offset_at(e, e->representative[access], e->depth);
     if (e->lane_loop == TW_NONE) return p;
     int64_t known;
-    uint32_t lane_depth = e->model->loops[e->lane_loop].depth;
-    bool is_known = tw_stride_known(e, access, lane_depth, &known);
+    bool is_known = tw_step_known(e, access, e->lane_loop, &known);
     p.has_lanes = !is_known || known != 0;
     p.is_contiguous = is_known && known == e->model->accesses[access].width;
     p.lane_stride = stride_of(e, access, e->lane_loop);

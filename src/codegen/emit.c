@@ -144,14 +144,87 @@ static bounds share_of(tw_emitter *e, bounds all, uint32_t step)
     return (bounds){LLVMBuildAdd(b, all.lower, from, ""), LLVMBuildAdd(b, all.lower, to, "")};
 }
 
+static LLVMValueRef int_max(tw_emitter *e, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSGT, a, b, ""), a, b, "");
+}
+
+static LLVMValueRef trips_of(tw_emitter *e, uint32_t loop)
+{
+    return loop == 0 ? e->last : emit_trip_count(e, loop);
+}
+
+static LLVMValueRef ceil_div(tw_emitter *e, LLVMValueRef value, uint32_t by) /* value >= 0 */
+{
+    LLVMValueRef up = LLVMBuildAdd(e->builder, value, tw_gen_const64(e, (int64_t)by - 1), "");
+    return LLVMBuildUDiv(e->builder, up, tw_gen_const64(e, by), "");
+}
+
+/* From 0 to the sum of the last tile's numbers; none where one of the loops has no trip. */
+static bounds bounds_of_diagonals(tw_emitter *e)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef none = tw_gen_const64(e, 0), one = tw_gen_const64(e, 1), skew = tw_gen_const64(e, e->tree->pair.skew);
+    LLVMValueRef outer = trips_of(e, e->tree->pair.outer), inner = trips_of(e, e->tree->pair.inner);
+    LLVMValueRef fronts = LLVMBuildAdd(b, inner, LLVMBuildMul(b, skew, LLVMBuildSub(b, outer, one, ""), ""), "");
+    LLVMValueRef tiles = LLVMBuildAdd(b, ceil_div(e, outer, e->tree->pair.rows), ceil_div(e, fronts, e->tree->pair.width), "");
+    LLVMValueRef some = LLVMBuildICmp(b, LLVMIntSGT, int_min(e, outer, inner), none, "");
+    return (bounds){none, LLVMBuildSelect(b, some, LLVMBuildSub(b, tiles, one, ""), none, "")};
+}
+
+/* The rows of the tiles on diagonal d: a tile's number by w, d less that by rows, is one of the fronts'. */
+static bounds bounds_of_tiles(tw_emitter *e)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef d = e->scopes[e->depth].counter, none = tw_gen_const64(e, 0), one = tw_gen_const64(e, 1);
+    LLVMValueRef rows = tw_gen_const64(e, e->tree->pair.rows), skew = tw_gen_const64(e, e->tree->pair.skew);
+    LLVMValueRef outer = trips_of(e, e->tree->pair.outer), inner = trips_of(e, e->tree->pair.inner);
+    LLVMValueRef fronts = LLVMBuildAdd(b, inner, LLVMBuildMul(b, skew, LLVMBuildSub(b, outer, one, ""), ""), "");
+    LLVMValueRef across = ceil_div(e, fronts, e->tree->pair.width);
+    LLVMValueRef first = int_max(e, LLVMBuildAdd(b, LLVMBuildSub(b, d, across, ""), one, ""), none);
+    LLVMValueRef upper = int_min(e, LLVMBuildMul(b, LLVMBuildAdd(b, d, one, ""), rows, ""), outer);
+    return (bounds){LLVMBuildMul(b, first, rows, ""), upper};
+}
+
+/* w in the tile, as far as its rows get there. The tile's scope is the innermost one, its diagonal's the next. */
+static bounds bounds_of_fronts(tw_emitter *e)
+{
+    LLVMBuilderRef b = e->builder;
+    const tw_scope *tile = &e->scopes[e->depth], *diagonal = &e->scopes[e->depth - 1];
+    LLVMValueRef one = tw_gen_const64(e, 1), skew = tw_gen_const64(e, e->tree->pair.skew);
+    LLVMValueRef row = LLVMBuildUDiv(b, tile->counter, tw_gen_const64(e, e->tree->pair.rows), "");
+    LLVMValueRef width = tw_gen_const64(e, e->tree->pair.width);
+    LLVMValueRef begin = LLVMBuildMul(b, LLVMBuildSub(b, diagonal->counter, row, ""), width, "");
+    LLVMValueRef last = LLVMBuildMul(b, skew, LLVMBuildSub(b, tile->upper, one, ""), "");
+    LLVMValueRef end = LLVMBuildAdd(b, trips_of(e, e->tree->pair.inner), last, "");
+    return (bounds){int_max(e, begin, LLVMBuildMul(b, skew, tile->counter, "")), int_min(e, LLVMBuildAdd(b, begin, width, ""), end)};
+}
+
+/* The tile's trips of the outer loop for which 0 <= w - skew·outer < the inner one's trips. */
+static bounds bounds_in_front(tw_emitter *e)
+{
+    LLVMBuilderRef b = e->builder;
+    const tw_scope *front = &e->scopes[e->depth], *tile = &e->scopes[e->depth - 1];
+    LLVMValueRef none = tw_gen_const64(e, 0), one = tw_gen_const64(e, 1), skew = tw_gen_const64(e, e->tree->pair.skew);
+    if (!e->tree->pair.skew) return (bounds){tile->counter, tile->upper};
+    LLVMValueRef inner_last = LLVMBuildSub(b, trips_of(e, e->tree->pair.inner), one, "");
+    LLVMValueRef beyond = int_max(e, LLVMBuildSub(b, front->counter, inner_last, ""), none);
+    LLVMValueRef upper = LLVMBuildAdd(b, LLVMBuildUDiv(b, front->counter, skew, ""), one, "");
+    return (bounds){int_max(e, ceil_div(e, beyond, e->tree->pair.skew), tile->counter), int_min(e, upper, tile->upper)};
+}
+
 static bounds bounds_of(tw_emitter *e, const tw_node *node)
 {
+    if (node->diagonals) return bounds_of_diagonals(e);
+    if (node->fronts) return bounds_of_fronts(e);
     if (node->in_block)
         for (uint32_t k = e->depth; k > 0; k--)
             if (e->scopes[k].sets_off_blocks && e->scopes[k].loop == node->loop)
                 return (bounds){e->scopes[k].counter, e->scopes[k].upper};
     bounds all = {tw_gen_const64(e, 0), NULL};
-    if (node->loop == 0) all = (bounds){e->first, e->last};
+    if (node->in_front) all = bounds_in_front(e);
+    else if (node->tiles) all = bounds_of_tiles(e);
+    else if (node->loop == 0) all = (bounds){e->first, e->last};
     else all.upper = emit_trip_count(e, node->loop);
     bool shared = node->threads && !e->tree->outer_parallel;
     uint32_t step = node->lanes * node->vectors * node->rows;
@@ -346,7 +419,7 @@ static LLVMValueRef emit_trips(tw_emitter *e, const tw_node *node, bounds range,
     LLVMValueRef counter = LLVMBuildPhi(b, e->i64, "n");
     LLVMAddIncoming(counter, &range.lower, &before, 1);
     push_scope(e, (tw_scope){.loop = node->loop, .node = node, .around = around, .before = before, .counter = counter,
-                             .sets_off_blocks = node->block != 0});
+                             .sets_off_blocks = node->block != 0 || node->diagonals});
     begin_body(e, &t, before);
     LLVMValueRef next = LLVMBuildAdd(b, counter, tw_gen_const64(e, (int64_t)step), "");
     if (node->block) e->scopes[e->depth].upper = int_min(e, next, range.upper);
@@ -380,11 +453,22 @@ static LLVMValueRef emit_shaped(tw_emitter *e, const tw_node *node, bounds range
     return reached;
 }
 
+/* Reads that no meeting follows: those in a thread loop are over when it is. */
+static bool reads_alone(const tw_emitter *e, const tw_node *node)
+{
+    if (node->threads && e->tree->shares_work) return false;
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        const tw_node *child = &e->tree->nodes[node->children[i]];
+        if (child->kind == TW_NODE_READ || (child->kind == TW_NODE_LOOP && reads_alone(e, child))) return true;
+    }
+    return false;
+}
+
 static void emit_loop(tw_emitter *e, const tw_node *node)
 {
     bool shared = node->threads && e->tree->shares_work, pending = e->meet_pending;
     if (shared && pending) emit_meeting(e);
-    if (has_kind(e, node, TW_NODE_READ) && !shared) e->meet_pending = true; /* a later trip's stores, an earlier one's reads */
+    if (reads_alone(e, node)) e->meet_pending = true; /* a later trip's stores, an earlier one's reads */
     bounds range = bounds_of(e, node);
     bool was_in = e->in_threads;
     e->in_threads |= node->threads;
@@ -518,15 +602,14 @@ static void emit_body(tw_emitter *e)
     emit_return(e, TW_KERNEL_DONE);
 }
 
-/* Carried scalars of the root start anew in every call: such a region runs in one. */
+/* Carried scalars of the root start anew in every call, and wavefronts begin at the corner: such a region runs in one. */
 static LLVMValueRef starts_at_zero(tw_emitter *e, LLVMValueRef good)
 {
-    for (uint32_t c = 0; c < e->model->carried_count; c++) {
-        if (e->model->carried[c].loop != 0) continue;
-        LLVMValueRef zero = LLVMBuildICmp(e->builder, LLVMIntEQ, e->first, tw_gen_const64(e, 0), "");
-        return LLVMBuildAnd(e->builder, good, zero, "");
-    }
-    return good;
+    bool must = e->tree->has_fronts && e->tree->pair.outer == 0;
+    for (uint32_t c = 0; c < e->model->carried_count; c++) must |= e->model->carried[c].loop == 0;
+    if (!must) return good;
+    LLVMValueRef zero = LLVMBuildICmp(e->builder, LLVMIntEQ, e->first, tw_gen_const64(e, 0), "");
+    return LLVMBuildAnd(e->builder, good, zero, "");
 }
 
 tw_status tw_gen_kernel(tw_emitter *e)

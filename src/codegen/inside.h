@@ -125,6 +125,9 @@ LLVMValueRef tw_gen_const64(const tw_emitter *e, int64_t value);
 /* Word `index` of the arguments, loaded at the function's begin. */
 LLVMValueRef tw_gen_arg(tw_emitter *e, uint32_t index);
 
+/* The outer counter's coefficient along a wavefront, from those of the tree's pair; at the function's begin. */
+LLVMValueRef tw_gen_skewed(tw_emitter *e, LLVMValueRef outer, LLVMValueRef inner);
+
 /* ---- ops.c: what operations mean ---- */
 LLVMTypeRef tw_gen_type(const tw_emitter *e, uint8_t type);
 /* The type of one instance: a vector of `lanes`, or the scalar itself for 1. */
@@ -145,6 +148,8 @@ LLVMValueRef tw_gen_instance(const tw_instances *instances, uint32_t row, uint32
 void tw_gen_find_representatives(tw_emitter *e);
 /* A stride that facts or the model fix; by depth of the loop. */
 bool tw_stride_known(const tw_emitter *e, uint32_t access, uint32_t depth, int64_t *out);
+/* The same from trip to trip of a loop as the tree makes them: along a wavefront two counters change at once. */
+bool tw_step_known(const tw_emitter *e, uint32_t access, uint32_t loop, int64_t *out);
 void tw_gen_read(tw_emitter *e, const tw_node *node);
 tw_place tw_gen_place(tw_emitter *e, uint32_t access);
 /* Does the access's address change from trip to trip of the scope? */

@@ -19,7 +19,7 @@ enum { RECORD_MAX = 4, RECORD_BYTES_MAX = 32 };
 static uint32_t elements_of(const tw_emitter *e, uint32_t access, uint32_t lane_loop)
 {
     int64_t known, width = e->model->accesses[access].width;
-    if (!tw_stride_known(e, access, e->model->loops[lane_loop].depth, &known) || known <= 0 || known % width) return 0;
+    if (!tw_step_known(e, access, lane_loop, &known) || known <= 0 || known % width) return 0;
     int64_t elements = known / width;
     return elements >= 2 && elements <= RECORD_MAX && known <= RECORD_BYTES_MAX ? (uint32_t)elements : 0;
 }

@@ -66,3 +66,12 @@ LLVMValueRef tw_gen_arg(tw_emitter *e, uint32_t index)
     tw_gen_back(e, back);
     return value;
 }
+
+LLVMValueRef tw_gen_skewed(tw_emitter *e, LLVMValueRef outer, LLVMValueRef inner)
+{
+    LLVMBasicBlockRef back = tw_gen_at(e, 0);
+    LLVMValueRef skew = LLVMConstInt(LLVMTypeOf(inner), e->tree->pair.skew, 0);
+    LLVMValueRef result = LLVMBuildSub(e->builder, outer, LLVMBuildMul(e->builder, inner, skew, ""), "");
+    tw_gen_back(e, back);
+    return result;
+}

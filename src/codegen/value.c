@@ -44,6 +44,16 @@ static LLVMValueRef lane_steps(tw_emitter *e, LLVMValueRef coef, LLVMTypeRef typ
     return LLVMBuildMul(e->builder, LLVMConstVector(steps, e->lanes), tw_gen_splat(e, coef, e->lanes), "");
 }
 
+/* What a trip of the loop adds. The mask has the pair's outer loop as soon as it has the inner one. */
+static LLVMValueRef coefficient(tw_emitter *e, uint32_t index, uint32_t loop, uint8_t type)
+{
+    const tw_affine *affine = &e->model->affines[index];
+    uint32_t word = e->layout.affine[index] + 1, inner = e->tree->pair.inner;
+    LLVMValueRef own = argument(e, word + e->model->loops[loop].depth, type);
+    if (!e->tree->has_fronts || loop != e->tree->pair.outer || affine->loop != inner) return own;
+    return tw_gen_skewed(e, own, argument(e, word + e->model->loops[inner].depth, type));
+}
+
 /* c0 + Σ c·counter at the innermost scope that it needs, then a step for rows and lanes. */
 static void emit_affine(tw_emitter *e, tw_instances *out, uint32_t index, uint32_t mask)
 {
@@ -55,7 +65,7 @@ static void emit_affine(tw_emitter *e, tw_instances *out, uint32_t index, uint32
     for (uint32_t k = 1; k <= depth; k++) {
         const tw_scope *scope = &e->scopes[k];
         if (scope->sets_off_blocks || !(mask >> scope->loop & 1)) continue;
-        coefs[k] = argument(e, word + 1 + e->model->loops[scope->loop].depth, type);
+        coefs[k] = coefficient(e, index, scope->loop, type);
     }
     tw_gen_instances(e, out, depth, mask);
     LLVMBasicBlockRef back = tw_gen_at(e, depth);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dispatch/distances.h"
 #include "dispatch/legality.h"
 #include "dispatch/pending.h"
 #include "dispatch/state.h"
@@ -44,12 +45,12 @@ static bool forced(const arrival *a)
 /* Results are headers; arguments are symbols: they lie differently in the same array. */
 static void return_headers(const tw_region_state *state, tw_raw *values, const uint64_t *header_values)
 {
-    for (uint32_t h = 0; h < state->region->model->header_count; h++) values[1 + h] = (tw_raw){.bits = header_values[h]};
+    for (uint32_t h = 0; h < state->model->header_count; h++) values[1 + h] = (tw_raw){.bits = header_values[h]};
 }
 
 static void return_inputs(const arrival *a)
 {
-    const tw_model *model = a->state->region->model;
+    const tw_model *model = a->state->model;
     uint64_t headers[TW_MODEL_MAX_SYMBOLS];
     for (uint32_t h = 0; h < model->header_count; h++) headers[h] = a->values[model->headers[h].symbol].bits;
     return_headers(a->state, a->values, headers);
@@ -135,13 +136,30 @@ static void not_yet(arrival *a)
 
 /* ---- the plan's numbers ---- */
 
+/* What depends on the model's form. */
+static tw_status prepare_form(tw_region_state *state)
+{
+    const tw_model *model = state->model;
+    tw_arena *arena = &state->arena;
+    if (!tw_layout_make(model, arena, &state->layout)) return TW_NO_MEMORY;
+    for (uint32_t i = 0; i < TW_VERDICTS; i++) {
+        tw_verdict *verdict = &state->verdicts[i];
+        verdict->valid = false;
+        verdict->symbols = TW_NEW_ARRAY(arena, uint64_t, model->symbol_count);
+        verdict->args = TW_NEW_ARRAY(arena, uint64_t, state->layout.count);
+        verdict->after = TW_NEW_ARRAY(arena, uint64_t, (size_t)model->header_count + model->output_count);
+        if (!verdict->symbols || !verdict->args || !verdict->after) return TW_NO_MEMORY;
+    }
+    return TW_OK;
+}
+
 static tw_status prepare(tw_region_state *state)
 {
-    const tw_model *model = state->region->model;
+    const tw_model *model = state->model;
     tw_arena *arena = &state->arena;
     tw_arena_init(arena, 64 << 20);
     TW_TRY(tw_plan_new(model, &state->plan, NULL));
-    if (!tw_layout_make(model, arena, &state->layout)) return TW_NO_MEMORY;
+    TW_TRY(prepare_form(state));
     state->masks = TW_NEW_ARRAY(arena, uint64_t, model->symbol_count);
     state->pending.symbols = TW_NEW_ARRAY(arena, uint64_t, model->symbol_count);
     state->pending.steps = TW_NEW_ARRAY(arena, uint64_t, model->symbol_count);
@@ -150,13 +168,6 @@ static tw_status prepare(tw_region_state *state)
     state->variants = calloc(TW_VARIANTS, sizeof *state->variants);
     if (!state->masks || !state->pending.symbols || !state->pending.steps || !state->seen || !state->rates || !state->variants)
         return TW_NO_MEMORY;
-    for (uint32_t i = 0; i < TW_VERDICTS; i++) {
-        tw_verdict *verdict = &state->verdicts[i];
-        verdict->symbols = TW_NEW_ARRAY(arena, uint64_t, model->symbol_count);
-        verdict->args = TW_NEW_ARRAY(arena, uint64_t, state->layout.count);
-        verdict->after = TW_NEW_ARRAY(arena, uint64_t, (size_t)model->header_count + model->output_count);
-        if (!verdict->symbols || !verdict->args || !verdict->after) return TW_NO_MEMORY;
-    }
     for (uint32_t s = 0; s < model->symbol_count; s++) {
         uint8_t type = model->symbols[s].type;
         state->masks[s] = type == TW_I64 || type == TW_F64 ? UINT64_MAX : UINT32_MAX;
@@ -169,9 +180,9 @@ static bool evaluate(arrival *a)
 {
     tw_region_state *state = a->state;
     tw_numbers *numbers = tw_plan_numbers(state->plan);
-    for (uint32_t s = 0; s < state->region->model->symbol_count; s++) numbers->symbols[s] = a->values[s].bits & state->masks[s];
+    for (uint32_t s = 0; s < state->model->symbol_count; s++) numbers->symbols[s] = a->values[s].bits & state->masks[s];
     bool good = tw_plan_evaluate(state->plan, a->memory);
-    a->shape = tw_shape_of(state->region->model, numbers, &a->known);
+    a->shape = tw_shape_of(state->model, numbers, &a->known);
     return good;
 }
 
@@ -180,7 +191,7 @@ static bool evaluate(arrival *a)
 static bool matches(const tw_region_state *state, const tw_verdict *verdict, const tw_raw *values, uint64_t memory_size)
 {
     if (!verdict->valid || verdict->memory_size != memory_size) return false;
-    for (uint32_t s = 0; s < state->region->model->symbol_count; s++)
+    for (uint32_t s = 0; s < state->model->symbol_count; s++)
         if ((values[s].bits ^ verdict->symbols[s]) & state->masks[s]) return false;
     return true;
 }
@@ -198,7 +209,7 @@ static tw_verdict *recall(tw_region_state *state, const tw_raw *values, uint64_t
 
 static void fill_after(const tw_region_state *state, uint64_t *after)
 {
-    const tw_model *model = state->region->model;
+    const tw_model *model = state->model;
     const tw_numbers *numbers = tw_plan_numbers(state->plan);
     for (uint32_t h = 0; h < model->header_count; h++) after[h] = tw_plan_header_after(state->plan, h, numbers->iterations);
     for (uint32_t o = 0; numbers->leaves && o < model->live_out_count; o++)
@@ -212,8 +223,8 @@ static tw_verdict *remember(arrival *a, tw_kernel *kernel)
     const tw_numbers *numbers = tw_plan_numbers(state->plan);
     state->last_verdict = (state->last_verdict + 1) % TW_VERDICTS;
     tw_verdict *verdict = &state->verdicts[state->last_verdict];
-    memcpy(verdict->symbols, numbers->symbols, state->region->model->symbol_count * sizeof *verdict->symbols);
-    tw_args_fill(state->region->model, numbers, &state->layout, verdict->args);
+    memcpy(verdict->symbols, numbers->symbols, state->model->symbol_count * sizeof *verdict->symbols);
+    tw_args_fill(state->model, numbers, &state->layout, verdict->args);
     fill_after(state, verdict->after);
     verdict->valid = !numbers->read_memory;
     verdict->memory_size = a->memory.size, verdict->kernel = kernel, verdict->shape = a->shape, verdict->leaves = numbers->leaves;
@@ -225,7 +236,7 @@ static tw_verdict *remember(arrival *a, tw_kernel *kernel)
 static void launch(const arrival *a, tw_verdict *verdict, tw_launched *out)
 {
     struct tw_device *device = a->dispatch->options.device;
-    const tw_model *model = a->state->region->model;
+    const tw_model *model = a->state->model;
     bool split = forced(a) && verdict->one_nanoseconds < 1e6; /* finely, whatever that costs: 0 = no estimate */
     tw_launch it = {
         .entry = tw_kernel_entry_of(verdict->kernel), .info = tw_kernel_info_of(verdict->kernel), .memory = a->base,
@@ -250,7 +261,7 @@ static void count_run(tw_region_state *state, const tw_verdict *verdict, const t
 
 static void return_results(const arrival *a, const tw_verdict *verdict)
 {
-    const tw_model *model = a->state->region->model;
+    const tw_model *model = a->state->model;
     return_headers(a->state, a->values, verdict->after);
     for (uint32_t o = 0; o < model->output_count; o++) a->values[1 + o] = (tw_raw){.bits = verdict->after[model->header_count + o]};
     *a->answer = (tw_answer){.outcome = verdict->leaves ? TW_OUTCOME_LEFT : TW_OUTCOME_GO_ON,
@@ -273,7 +284,7 @@ static void give_up(arrival *a, const tw_verdict *verdict, const tw_launched *la
     if (launched->torn) a->answer->outcome = TW_OUTCOME_STOPPED;
     if (launched->torn || launched->done <= 0 || state->region->whole_function) return;
     uint64_t done = (uint64_t)launched->done, headers[TW_MODEL_MAX_SYMBOLS];
-    for (uint32_t h = 0; h < state->region->model->header_count; h++) headers[h] = tw_plan_header_after(state->plan, h, done);
+    for (uint32_t h = 0; h < state->model->header_count; h++) headers[h] = tw_plan_header_after(state->plan, h, done);
     return_headers(state, a->values, headers);
     state->stats.kernel_iterations += (uint64_t)(verdict->shape.each * (double)done);
 }
@@ -353,6 +364,51 @@ static bool too_little(const arrival *a, double time)
     return time < FEW_NS || (state->strangers > STRANGERS && time < state->cost);
 }
 
+/* No loop is parallel: are there wavefronts, and would they be worth it? */
+static bool find_fronts(const arrival *a, const tw_model *model, const tw_numbers *numbers, tw_facts *facts)
+{
+    uint32_t inner;
+    if (!tw_pair_find(model, numbers, &inner)) return false;
+    if (!forced(a) && !tw_fronts_pay(model, numbers, inner, a->dispatch->options.threads)) return false;
+    return tw_distances_find(model, numbers, inner, facts);
+}
+
+/* From now on the region is its other model. Kernels of the first one are of no use any more. */
+static bool take_other(tw_region_state *state)
+{
+    tw_variants_free(state);
+    tw_plan_free(state->plan);
+    state->plan = state->other_plan, state->other_plan = NULL;
+    state->model = state->region->other;
+    state->awaited = NULL;
+    state->variants = calloc(TW_VARIANTS, sizeof *state->variants);
+    return state->variants && prepare_form(state) == TW_OK;
+}
+
+/* The other model for the same arrival: it says what the first one couldn't. */
+static bool try_other(arrival *a, tw_facts *facts)
+{
+    tw_region_state *state = a->state;
+    const tw_model *other = state->region->other;
+    tw_legality legality;
+    if (!other || state->model == other) return false;
+    if (!state->other_plan && tw_plan_new(other, &state->other_plan, NULL) != TW_OK) return false;
+    tw_numbers *numbers = tw_plan_numbers(state->other_plan);
+    for (uint32_t s = 0; s < other->symbol_count; s++) numbers->symbols[s] = a->values[s].bits & state->masks[s];
+    if (!tw_plan_evaluate(state->other_plan, a->memory) || !numbers->iterations) return false;
+    tw_legality_find(other, numbers, facts, &legality);
+    if (legality.refusal != TW_REFUSAL_NONE && !(legality.is_serial && find_fronts(a, other, numbers, facts))) return false;
+    if (!take_other(state)) return false;
+    a->shape = tw_shape_of(other, numbers, &a->known);
+    return true;
+}
+
+static bool has_another_way(arrival *a, tw_facts *facts)
+{
+    const tw_region_state *state = a->state;
+    return find_fronts(a, state->model, tw_plan_numbers(state->plan), facts) || try_other(a, facts);
+}
+
 /* The plan, the size, the dependences. False: answered. */
 static bool establish(arrival *a, tw_facts *facts)
 {
@@ -370,8 +426,8 @@ static bool establish(arrival *a, tw_facts *facts)
         refuse(a, TW_REFUSAL_FEW, "too little work");
         return false;
     }
-    tw_legality_find(state->region->model, numbers, facts, &legality);
-    if (legality.refusal != TW_REFUSAL_NONE) {
+    tw_legality_find(state->model, numbers, facts, &legality);
+    if (legality.refusal != TW_REFUSAL_NONE && !(legality.is_serial && has_another_way(a, facts))) {
         refuse(a, legality.refusal, legality.detail);
         return false;
     }
@@ -429,7 +485,7 @@ static bool still_waiting(arrival *a, bool continues)
 static void note_stranger(tw_region_state *state, const tw_raw *values)
 {
     bool other = false;
-    for (uint32_t s = 0; s < state->region->model->symbol_count; s++) {
+    for (uint32_t s = 0; s < state->model->symbol_count; s++) {
         uint64_t value = values[s].bits & state->masks[s];
         other |= value != state->seen[s];
         state->seen[s] = value;
@@ -472,7 +528,7 @@ static bool run_again(arrival *a, tw_verdict *verdict)
 /* echo: the first bytes of the arguments are the result. Loops just go on. */
 static void conform(arrival *a)
 {
-    const tw_model *model = a->state->region->model;
+    const tw_model *model = a->state->model;
     bool whole = a->state->region->whole_function, trap = a->dispatch->options.kind == TW_DISPATCH_TRAP;
     if (!whole) return_inputs(a);
     for (uint32_t o = model->output_count; whole && o-- > 0;) {
@@ -558,6 +614,7 @@ tw_status tw_dispatch_new(const tw_program *program, const tw_dispatch_options *
     tw_kcache_ref(options->cache);
     for (uint32_t i = 0; i < program->count; i++) {
         dispatch->states[i].region = &program->regions[i], dispatch->states[i].id = &program->ids[i];
+        dispatch->states[i].model = program->regions[i].model;
         tw_kcache_accept(options->cache, options->tenant, &program->ids[i]);
     }
     *out = dispatch;
@@ -572,6 +629,7 @@ void tw_dispatch_free(tw_dispatch *dispatch)
         tw_rates_learn(dispatch, state);
         tw_variants_free(state);
         tw_plan_free(state->plan);
+        tw_plan_free(state->other_plan);
         tw_arena_free(&state->arena);
     }
     tw_kcache_unref(dispatch->options.cache);

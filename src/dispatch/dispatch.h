@@ -33,6 +33,7 @@ typedef enum tw_dispatch_kind { TW_DISPATCH_REAL, TW_DISPATCH_ECHO, TW_DISPATCH_
 /* One region of a module, in the order of the rewrite's sites. */
 typedef struct tw_dispatch_region {
     const tw_model *model; /* borrowed; outlives the program */
+    const tw_model *other; /* the same nest with scalars read back from memory, or NULL; likewise */
     bool whole_function;   /* no loop behind it: the kernel must answer */
     bool nested;           /* the countdown is in the outer header, else at entry */
 } tw_dispatch_region;

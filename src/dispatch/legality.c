@@ -276,6 +276,7 @@ static void find_parallel(legality *l)
         if (l->facts->parallel[loop]) l->facts->free[loop] = freedom(l, loop);
         any |= l->facts->parallel[loop] && !l->model->loops[loop].is_if && l->numbers->loops[loop].most > 0;
     }
+    l->out->is_serial = !any && first.refusal == TW_REFUSAL_NONE && l->out->refusal != TW_REFUSAL_NONE;
     if (any) *l->out = first;
     else if (l->out->refusal == TW_REFUSAL_NONE) refuse(l->out, TW_REFUSAL_FEW, "no loop has a trip");
 }
@@ -315,7 +316,7 @@ void tw_legality_find(const tw_model *model, const tw_numbers *numbers, tw_facts
     legality l;
     l.model = model, l.numbers = numbers, l.facts = facts, l.out = out, l.budget = BUDGET; /* places: as many as needed */
     memset(facts, 0, sizeof *facts);
-    out->refusal = TW_REFUSAL_NONE, out->detail[0] = 0;
+    out->refusal = TW_REFUSAL_NONE, out->detail[0] = 0, out->is_serial = false;
     find_places(&l);
     find_groups(&l);
     find_parallel(&l);
@@ -341,6 +342,20 @@ static bool strides_imply(const tw_model *model, const tw_facts *strong, const t
     return true;
 }
 
+/* Every dependence of the strong ones is ahead by one of theirs, and that by one of the weak ones. */
+static bool distances_imply(const tw_facts *strong, const tw_facts *weak)
+{
+    if (!weak->distance_count) return true;
+    if (!strong->distance_count || strong->pair != weak->pair) return false;
+    for (uint32_t i = 0; i < strong->distance_count; i++) {
+        bool covered = false;
+        for (uint32_t k = 0; k < weak->distance_count; k++)
+            covered |= strong->distance[i].outer >= weak->distance[k].outer && strong->distance[i].inner >= weak->distance[k].inner;
+        if (!covered) return false;
+    }
+    return true;
+}
+
 bool tw_facts_imply(const tw_model *model, const tw_facts *strong, const tw_facts *weak)
 {
     if (strong->canonical_nan != weak->canonical_nan || strong->checked != weak->checked) return false;
@@ -350,5 +365,5 @@ bool tw_facts_imply(const tw_model *model, const tw_facts *strong, const tw_fact
         if (weak->dead[l] && !strong->dead[l]) return false;
         if (!weak->varying[l] && strong->varying[l]) return false;
     }
-    return strides_imply(model, strong, weak) && groups_imply(model, strong, weak);
+    return distances_imply(strong, weak) && strides_imply(model, strong, weak) && groups_imply(model, strong, weak);
 }

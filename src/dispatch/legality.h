@@ -12,6 +12,7 @@
 typedef struct tw_legality {
     tw_refusal refusal; /* NONE: a kernel may run */
     char detail[200];   /* for a refusal: the two accesses or the scalar, and the distance */
+    bool is_serial;     /* refused for no other reason than that no loop is parallel */
 } tw_legality;
 
 /* Writes *facts in any case (canonical_nan and checked are left false). The numbers must not be refused. */

@@ -13,7 +13,7 @@ static int64_t widen(uint64_t value, uint64_t mask)
 
 void tw_pending_begin(tw_region_state *state, const tw_shape *shape, bool known, uint64_t countdown, uint64_t now, bool measures)
 {
-    const tw_model *model = state->region->model;
+    const tw_model *model = state->model;
     const tw_numbers *numbers = tw_plan_numbers(state->plan);
     tw_pending *pending = &state->pending;
     *pending = (tw_pending){.active = known, .measures = measures, .symbols = pending->symbols, .steps = pending->steps,
@@ -45,7 +45,7 @@ static bool is_header(const tw_model *model, uint32_t s)
 /* How many iterations further the same loop is; 0 when it is another. Headers without a step are left aside. */
 static uint64_t progress(const tw_region_state *state, const tw_raw *values)
 {
-    const tw_model *model = state->region->model;
+    const tw_model *model = state->model;
     const tw_pending *pending = &state->pending;
     int64_t k = 0;
     for (uint32_t s = 0; s < model->symbol_count; s++)
@@ -62,7 +62,7 @@ static uint64_t progress(const tw_region_state *state, const tw_raw *values)
 static void advance(tw_region_state *state, uint64_t k)
 {
     tw_pending *pending = &state->pending;
-    for (uint32_t s = 0; s < state->region->model->symbol_count; s++)
+    for (uint32_t s = 0; s < state->model->symbol_count; s++)
         pending->symbols[s] = (pending->symbols[s] + k * pending->steps[s]) & mask_of(state, s);
     if (pending->shape.iterations)
         pending->shape.work *= (double)(pending->shape.iterations - k) / (double)pending->shape.iterations;

@@ -71,9 +71,10 @@ typedef struct tw_rates {
 typedef struct tw_region_state {
     const tw_dispatch_region *region;
     const tw_region_id *id;
+    const tw_model *model;  /* the region's model; its other one from when that has shown what the first hid */
     bool prepared, off;
     tw_arena arena;
-    tw_plan *plan;
+    tw_plan *plan, *other_plan; /* other_plan: of the region's other model, while that isn't in use */
     tw_layout layout;
     uint64_t *masks; /* by symbol: the bits that its type has */
     tw_verdict verdicts[TW_VERDICTS];

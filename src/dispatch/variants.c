@@ -29,6 +29,7 @@ static bool as_good(const tw_model *model, const tw_facts *facts, const tw_facts
 {
     for (uint32_t l = 0; l < model->loop_count; l++)
         if (facts->parallel[l] != than->parallel[l] || facts->free[l] != than->free[l]) return false;
+    if (facts->distance_count != than->distance_count || memcmp(facts->distance, than->distance, sizeof facts->distance)) return false;
     return as_large(model, facts, than) && !memcmp(facts->stride, than->stride, sizeof facts->stride);
 }
 
@@ -37,7 +38,7 @@ static tw_variant *find_exact(tw_region_state *state, const tw_facts *facts)
 {
     for (tw_variant *v = state->variants; v < state->variants + TW_VARIANTS; v++) {
         tw_facts own;
-        if (!v->kernel || !as_large(state->region->model, &v->facts, facts)) continue;
+        if (!v->kernel || !as_large(state->model, &v->facts, facts)) continue;
         memcpy(&own, &v->facts, sizeof own);
         memcpy(own.trips, facts->trips, sizeof own.trips);
         if (!memcmp(&own, facts, sizeof own)) return v;
@@ -48,7 +49,7 @@ static tw_variant *find_exact(tw_region_state *state, const tw_facts *facts)
 /* Ready and right for these facts; good: and hardly worse than one of their own. */
 static tw_variant *find_substitute(tw_region_state *state, const tw_facts *facts, bool good)
 {
-    const tw_model *model = state->region->model;
+    const tw_model *model = state->model;
     tw_variant *best = NULL;
     for (tw_variant *v = state->variants; v < state->variants + TW_VARIANTS; v++) {
         if (!ready(v) || !tw_facts_imply(model, facts, &v->facts)) continue;
@@ -83,8 +84,8 @@ static tw_status request(tw_dispatch *dispatch, tw_region_state *state, const tw
 {
     tw_bytes text = {0};
     bool claimed = false;
-    tw_model_print(state->region->model, &text);
-    tw_facts_print(state->region->model, facts, &text);
+    tw_model_print(state->model, &text);
+    tw_facts_print(state->model, facts, &text);
     tw_status status = text.failed ? tw_fail_memory(error) : TW_OK;
     if (status == TW_OK && !dispatch->identity) status = tw_compiler_identity(dispatch->options.compiler, &dispatch->identity, error);
     if (status == TW_OK) {

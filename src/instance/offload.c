@@ -103,7 +103,7 @@ static tw_status make_program(const tw_survey *survey, tw_offload_plan *plan, tw
         const tw_survey_region *from = &survey->regions[plan->region_of_site[site]];
         plan->entry_of_site[site] = TW_NONE;
         if (rewritten->sites[site].status != TW_OK) continue;
-        regions[plan->entry_count] = (tw_dispatch_region){from->model, from->whole_function, from->nested};
+        regions[plan->entry_count] = (tw_dispatch_region){from->model, from->other, from->whole_function, from->nested};
         plan->entry_of_site[site] = plan->entry_count++;
     }
     tw_status status = plan->entry_count ? tw_program_new(regions, plan->entry_count, &plan->program, error) : TW_OK;

@@ -2,10 +2,11 @@
 #ifndef TW_REGION_BUILDER_H
 #define TW_REGION_BUILDER_H
 
-/* From a cut to a model, in steps of which the last three share one builder:
+/* From a cut to a model, in steps of which all but the first share one builder:
  *
  *   rotate.c   (on the cut) loops left in their middle become loops left at their end
  *   build.c    walks the loops' blocks in order: items, guards, values; addresses and trip counts stay polynomials
+ *   recall.c   for a second model only: scalars that memory has as well are read from there
  *   reroll.c, remainder.c (match.h)
  *              unrolled bodies and main + remainder loops become one statement on a finer domain
  *   finish.c   if-loops whose condition varies become predicates again; polynomials become affines; what nothing uses any more is
@@ -60,6 +61,10 @@ typedef struct tw_builder {
 bool tw_build_promises(const tw_ir_func *func, const tw_loops *loops, tw_loop loop, tw_reason *reason);
 /* Fills b->model (empty, with name, func, place set) from b->cut, b->analysis. False with *b->reason. */
 bool tw_build_draft(tw_builder *b);
+/* recall.c, for a second model: scalars that memory has as well are read from there. False: out of room, give the model up. */
+bool tw_build_recall(tw_builder *b, bool *any);
+/* If-loops around nothing but loops go. */
+void tw_build_collapse_ifs(tw_builder *b);
 /* Never fails: what doesn't match stays as it is. */
 void tw_build_reroll(tw_builder *b);
 bool tw_build_finish(tw_builder *b);

@@ -3,6 +3,7 @@
  *
  *   fact parallel n0 | dead n0 | varying n0
  *   fact free n0 1
+ *   fact distance n1 1 -2          of the pair of n1 and the loop around it; n0 1 on and n1 2 back
  *   fact trips n0 1024
  *   fact stride x0 n1 zero | unit
  *   fact group x0 3
@@ -39,6 +40,8 @@ void tw_facts_print(const tw_model *model, const tw_facts *facts, tw_bytes *out)
     for (uint32_t x = 0; x < model->access_count; x++) print_strides(model, facts, x, out);
     for (uint32_t x = 0; x < model->access_count; x++)
         if (facts->group[x]) tw_bytes_printf(out, "fact group x%u %u\n", x, facts->group[x]);
+    for (uint32_t i = 0; i < facts->distance_count; i++)
+        tw_bytes_printf(out, "fact distance n%u %d %d\n", facts->pair, facts->distance[i].outer, facts->distance[i].inner);
     if (facts->canonical_nan) tw_bytes_append_string(out, "fact canonical-nan\n");
     if (facts->checked) tw_bytes_append_string(out, "fact checked\n");
 }
@@ -92,6 +95,34 @@ static tw_status parse_free(const tw_model *model, tw_text *text, tw_facts *out)
     return TW_OK;
 }
 
+static tw_status parse_small(tw_text *text, int8_t *out)
+{
+    tw_text before = *text;
+    uint64_t bits;
+    TW_TRY(tw_text_u64(text, &bits));
+    int64_t value = (int64_t)bits;
+    if (value < INT8_MIN || value > INT8_MAX) return tw_text_fail(&before, "a distance has at most eight bits");
+    *out = (int8_t)value;
+    return TW_OK;
+}
+
+/* Towards later iterations: (0, 1) or more, or 1 or more in the outer counter. */
+static tw_status parse_distance(const tw_model *model, tw_text *text, tw_facts *out)
+{
+    uint32_t loop;
+    tw_distance d;
+    TW_TRY(parse_ref(text, 'n', model->loop_count, &loop));
+    if (model->loops[loop].parent == TW_NONE) return tw_text_fail(text, "there is no loop around n%u", loop);
+    if (out->distance_count && out->pair != loop) return tw_text_fail(text, "distances are of one pair of loops");
+    if (out->distance_count == TW_FACTS_DISTANCES) return tw_text_fail(text, "there are more than %d distances", TW_FACTS_DISTANCES);
+    TW_TRY(parse_small(text, &d.outer));
+    TW_TRY(parse_small(text, &d.inner));
+    if (d.outer < 0 || (d.outer == 0 && d.inner <= 0)) return tw_text_fail(text, "a distance leads to a later iteration");
+    out->pair = (uint8_t)loop;
+    out->distance[out->distance_count++] = d;
+    return TW_OK;
+}
+
 static tw_status parse_fact(const tw_model *model, tw_text *text, tw_facts *out)
 {
     TW_TRY(tw_text_expect(text, "fact"));
@@ -99,6 +130,7 @@ static tw_status parse_fact(const tw_model *model, tw_text *text, tw_facts *out)
     if (tw_text_word(text, "dead")) return parse_flag(model, text, out->dead);
     if (tw_text_word(text, "varying")) return parse_flag(model, text, out->varying);
     if (tw_text_word(text, "free")) return parse_free(model, text, out);
+    if (tw_text_word(text, "distance")) return parse_distance(model, text, out);
     if (tw_text_word(text, "stride")) return parse_stride(model, text, out);
     if (tw_text_word(text, "group")) return parse_group(model, text, out);
     if (tw_text_word(text, "canonical-nan")) return out->canonical_nan = true, TW_OK;

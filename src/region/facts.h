@@ -9,6 +9,13 @@
 
 typedef enum tw_stride { TW_STRIDE_ANY, TW_STRIDE_ZERO, TW_STRIDE_UNIT } tw_stride; /* unit: the access's width */
 
+/* How far on, at least, in the counters of a pair of loops. */
+typedef struct tw_distance {
+    int8_t outer, inner;
+} tw_distance;
+
+enum { TW_FACTS_DISTANCES = 8 };
+
 typedef struct tw_facts {
     /* by loop */
     bool parallel[TW_MODEL_MAX_LOOPS];  /* no dependence between its iterations, for equal outer counters */
@@ -16,6 +23,11 @@ typedef struct tw_facts {
      * around it differ too (those further out being equal). 0: parallel and no more. C[i][j] += A[i][l]·B[l][j], loops i, l, j:
      * j is free over 1 loop, l (and over 2 if rows don't overlap): what interchange and tiles need. */
     uint8_t free[TW_MODEL_MAX_LOOPS];
+    /* Where no loop is parallel there may be a pair of them, the loop `pair` and the one around it, whose dependences are known: of two
+     * different iterations of the pair (counters further out being equal) that touch a common byte, the later one is ahead
+     * of the earlier by at least one of these distances, in both counters. None: nothing is known of any pair. */
+    uint8_t pair, distance_count;
+    tw_distance distance[TW_FACTS_DISTANCES];
     bool dead[TW_MODEL_MAX_LOOPS];      /* never has a trip */
     bool varying[TW_MODEL_MAX_LOOPS];   /* its trip count depends on outer counters */
     uint64_t trips[TW_MODEL_MAX_LOOPS]; /* a hint for cost only, rounded to a power of two: no assumption */

@@ -26,6 +26,8 @@ typedef struct tw_survey_loop {
 
 typedef struct tw_survey_region {
     tw_model *model;
+    tw_model *other;            /* the same nest with scalars read back from memory (recall.c); same symbols, headers and exit. NULL:
+                                   none. For arrivals on which `model` has no parallel loop */
     uint32_t func;
     uint64_t place;             /* of the wasm `loop` opcode */
     uint64_t size;              /* bytes of the loop's code; 0 for a whole function */

@@ -343,8 +343,7 @@ static bool holds_loops_only(const tw_model_loop *loop)
     return true;
 }
 
-/* If-loops around nothing but loops go. */
-static void collapse_ifs(tw_builder *b)
+void tw_build_collapse_ifs(tw_builder *b)
 {
     tw_model *model = b->model;
     for (uint32_t l = 0; l < model->loop_count; l++)
@@ -359,7 +358,7 @@ void tw_build_reroll(tw_builder *b)
 {
     tw_model *model = b->model;
     uint32_t copies[TW_MODEL_MAX_LOOPS];
-    collapse_ifs(b);
+    tw_build_collapse_ifs(b);
     for (uint32_t l = 0; l < model->loop_count; l++) copies[l] = reroll_body(b, l);
     for (uint32_t l = 0; l < model->loop_count; l++)
         for (uint32_t i = 0; i + 1 < model->loops[l].item_count; i++) {

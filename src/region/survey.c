@@ -10,6 +10,7 @@
 #include "region/chance.h"
 #include "region/crew.h"
 #include "region/detector.h"
+#include "region/fronts.h"
 #include "region/rotate.h"
 
 enum { FUNCTION_MEMORY = 256 << 20 };
@@ -31,7 +32,7 @@ typedef struct surveyor {
 /* ---- one loop ---- */
 
 typedef struct attempt {
-    bool use_ifs;
+    bool use_ifs, recall;
     tw_nest nest;
     const bool *foreign;
     tw_model *model;
@@ -53,6 +54,8 @@ static bool build(surveyor *s, tw_loop loop, const char *name, attempt *it)
         b.model->func = s->func->index;
         b.model->place = s->func->blocks[s->loops->items[loop].header].loop_offset;
         ok = tw_rotate(cut, &b.analysis, &it->scratch, &it->reason) && tw_build_draft(&b);
+        bool recalled = true;
+        if (ok && it->recall) ok = tw_build_recall(&b, &recalled) && recalled;
         if (ok) {
             tw_build_reroll(&b);
             ok = tw_build_finish(&b) && !tw_analysis_failed(b.analysis);
@@ -89,18 +92,43 @@ static bool attempt_loop(surveyor *s, tw_loop loop, const char *name, attempt *i
     return ok && build(s, loop, name, it);
 }
 
+/* The nest with its scalars read back from memory; NULL when it has none that could be. It must fit the same stub. */
+static tw_model *build_other(surveyor *s, tw_loop loop, const attempt *first)
+{
+    const tw_model *model = first->model;
+    attempt it = {.use_ifs = first->use_ifs, .nest = first->nest, .foreign = first->foreign, .recall = true};
+    if (!model->carried_count || model->loop_count < 2) return NULL;
+    tw_arena_init(&it.scratch, FUNCTION_MEMORY);
+    bool ok = build(s, loop, model->name, &it);
+    tw_arena_free(&it.scratch);
+    if (!ok) return NULL;
+    if (it.model->symbol_count == model->symbol_count && it.model->header_count == model->header_count &&
+        it.model->exit == model->exit && it.model->exits_at_end == model->exits_at_end && it.model->output_count == model->output_count)
+        return it.model;
+    tw_model_free(it.model);
+    return NULL;
+}
+
+/* Serial in every loop, but two of them may run in wavefronts. */
+static bool may_have_fronts(const tw_survey_region *region)
+{
+    return tw_fronts_promise(region->model) || (region->other && tw_fronts_promise(region->other));
+}
+
 static void judge(surveyor *s, tw_loop loop, tw_survey_region *region)
 {
     char why[200];
     uint64_t most = tw_chance_most(s->analysis, s->loops, loop), copies = region->model->copies;
     region->hopeless = (uint16_t)tw_model_chance(region->model, most > UINT32_MAX ? 0 : most * copies, why);
+    if (region->hopeless != TW_REFUSAL_FEW && region->hopeless != TW_REFUSAL_NONE && may_have_fronts(region)) region->hopeless = TW_REFUSAL_NONE;
     if (region->hopeless == TW_REFUSAL_NONE) return;
     region->why_hopeless = tw_arena_printf(&s->survey->arena, "%s: %s", tw_refusal_name((tw_refusal)region->hopeless), why);
     if (!region->why_hopeless) region->hopeless = TW_REFUSAL_NONE;
 }
 
-static bool add_region(surveyor *s, tw_loop loop, tw_model *model, const tw_cut *cut)
+static bool add_region(surveyor *s, tw_loop loop, const attempt *it)
 {
+    const tw_cut *cut = &it->cut;
     tw_survey *survey = s->survey;
     if (!TW_ARENA_GROW(&survey->arena, survey->regions, survey->region_count, survey->region_capacity)) return false;
     tw_survey_region *region = &survey->regions[survey->region_count];
@@ -108,10 +136,11 @@ static bool add_region(surveyor *s, tw_loop loop, tw_model *model, const tw_cut 
     uint32_t *locals = TW_NEW_ARRAY(&survey->arena, uint32_t, count);
     if (!locals) return false;
     memcpy(locals, cut->locals, count * sizeof *locals);
-    *region = (tw_survey_region){.model = model, .func = s->func->index, .place = model->place, .size = cut->size,
+    *region = (tw_survey_region){.model = it->model, .func = s->func->index, .place = it->model->place, .size = cut->size,
         .nested = s->loops->items[loop].child_count > 0, .live_ins = locals, .live_in_count = cut->live_in_count,
         .headers = locals + cut->live_in_count, .header_count = cut->header_count};
     survey->region_count++;
+    region->other = build_other(s, loop, it);
     judge(s, loop, region);
     return true;
 }
@@ -133,7 +162,7 @@ static void try_loop(surveyor *s, tw_loop loop)
     attempt it = {0};
     tw_arena_init(&it.scratch, FUNCTION_MEMORY);
     bool ok = attempt_loop(s, loop, entry->name, &it);
-    if (ok && !add_region(s, loop, it.model, &it.cut)) {
+    if (ok && !add_region(s, loop, &it)) {
         tw_model_free(it.model);
         s->failed = true;
         ok = false;
@@ -264,7 +293,10 @@ void tw_survey_free(tw_survey *survey)
 {
     if (!survey) return;
     for (uint32_t p = 0; p < survey->part_count; p++) tw_survey_free(survey->parts[p]);
-    for (uint32_t r = 0; r < survey->region_count && !survey->parts; r++) tw_model_free(survey->regions[r].model);
+    for (uint32_t r = 0; r < survey->region_count && !survey->parts; r++) {
+        tw_model_free(survey->regions[r].model);
+        tw_model_free(survey->regions[r].other);
+    }
     free(survey->parts);
     tw_arena_free(&survey->arena);
     free(survey);

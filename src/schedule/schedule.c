@@ -26,7 +26,9 @@ tw_status tw_schedule_make(const tw_model *model, const tw_facts *facts, const t
     tw_shape_of(model, facts, &s->shape);
     tw_count_ops(s);
     /* A region has one root, its outermost loop, unless that is dead or the region has no loops. */
-    bool done = s->tree->root_count == 0 || model->loop_count == 0 || run_passes(s, 0);
+    tw_status status = TW_OK;
+    if (facts->distance_count) status = tw_choose_fronts(s, error);
+    else if (s->tree->root_count && model->loop_count && !run_passes(s, 0)) status = tw_fail_memory(error);
     free(s);
-    return done ? TW_OK : tw_fail_memory(error);
+    return status;
 }

@@ -9,7 +9,9 @@
  *   lanes         which loops become vectors
  *   rows          register tiles: another parallel loop's trips jammed around the lanes
  *   squares       transposes
- *   blocks        what all rows share stays in the nearest cache */
+ *   blocks        what all rows share stays in the nearest cache
+ *
+ * Where no loop is parallel but facts tell the dependences of a pair of loops, there is one pass instead: fronts. */
 
 #include "schedule/build.h"
 
@@ -44,11 +46,21 @@ double tw_subtree_cost(const tw_scheduler *s, uint32_t node, uint32_t lane_loop,
 
 /* ---- the passes, each on the subtree of a root ---- */
 void tw_choose_threads(tw_scheduler *s, uint32_t root);
+/* Takes thread loops inside a sequential root back if what is around them can't be shared. */
+void tw_check_sharing(tw_scheduler *s, uint32_t root);
 void tw_interchange(tw_scheduler *s, uint32_t node);
 void tw_choose_lanes(tw_scheduler *s, uint32_t root);
 void tw_choose_rows(tw_scheduler *s, uint32_t node);
 void tw_choose_squares(tw_scheduler *s, uint32_t node);
 /* Of roots[at]; may add roots. False when out of memory. */
 bool tw_choose_blocks(tw_scheduler *s, uint32_t at);
+
+
+/* ---- fronts.c, skew.c ---- */
+/* The pair of loops that facts speak of, somewhere in the tree, in wavefronts. TW_REFUSED when that can't be. */
+tw_status tw_choose_fronts(tw_scheduler *s, tw_error *error);
+/* The least k ≥ 0 for which inner + k·outer grows by each of the distances, as far as a permutable schedule tells. TW_REFUSED
+ * when there is none of that form. */
+tw_status tw_find_skew(const tw_distance *distances, uint32_t count, uint32_t *skew, tw_error *error);
 
 #endif

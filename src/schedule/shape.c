@@ -105,4 +105,7 @@ void tw_tree_varies(const tw_tree *tree, uint32_t varies[TW_MODEL_MAX_VALUES])
     tw_shape shape;
     tw_shape_of(tree->model, tree->facts, &shape);
     memcpy(varies, shape.varies, sizeof shape.varies);
+    if (!tree->has_fronts) return;
+    for (uint32_t v = 0; v < tree->model->value_count; v++) /* within a front the inner counter follows from the outer */
+        if (varies[v] >> tree->pair.inner & 1) varies[v] |= 1u << tree->pair.outer;
 }

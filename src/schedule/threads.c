@@ -57,8 +57,13 @@ static void clear_threads(tw_scheduler *s)
     s->tree->shares_work = false;
 }
 
+void tw_check_sharing(tw_scheduler *s, uint32_t root)
+{
+    if (s->tree->shares_work && !can_share(s, root)) clear_threads(s);
+}
+
 void tw_choose_threads(tw_scheduler *s, uint32_t root)
 {
     choose(s, root, true);
-    if (s->tree->shares_work && !can_share(s, root)) clear_threads(s);
+    tw_check_sharing(s, root);
 }

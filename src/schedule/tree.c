@@ -70,6 +70,10 @@ tw_status tw_schedule_plain(const tw_model *model, const tw_facts *facts, tw_are
 static void print_loop_head(const tw_tree *tree, const tw_node *node, tw_bytes *out)
 {
     tw_bytes_printf(out, "%s n%u", tree->model->loops[node->loop].is_if ? "if" : "loop", node->loop);
+    if (node->diagonals) tw_bytes_printf(out, " diagonals of %u x %u", tree->pair.rows, tree->pair.width);
+    if (node->tiles) tw_bytes_append_string(out, " tiles");
+    if (node->fronts) tw_bytes_printf(out, " + %u n%u fronts", tree->pair.skew, tree->pair.outer);
+    if (node->in_front) tw_bytes_append_string(out, " in-front");
     if (node->in_block) tw_bytes_append_string(out, " in-block");
     if (node->block) tw_bytes_printf(out, " blocks %u", node->block);
     if (node->threads) tw_bytes_append_string(out, " threads");
@@ -109,15 +113,21 @@ static void add_part(tw_bytes *out, const char *what, uint32_t loop, uint32_t co
     tw_bytes_free(&part);
 }
 
+static void add_fronts(const tw_tree *tree, tw_bytes *out)
+{
+    tw_bytes_printf(out, "%swavefronts n%u + %u n%u", out->size ? ", " : "", tree->pair.inner, tree->pair.skew, tree->pair.outer);
+}
+
 /* The loops that aren't simply sequential. */
 static void summarise(const tw_tree *tree, uint32_t index, tw_bytes *out)
 {
     const tw_node *node = &tree->nodes[index];
     if (node->kind != TW_NODE_LOOP) return;
+    if (node->fronts) add_fronts(tree, out);
     if (node->threads) add_part(out, "threads", node->loop, 1);
     if (node->rows > 1) add_part(out, "rows", node->loop, node->rows);
     if (node->lanes > 1) add_part(out, "lanes", node->loop, node->lanes * node->vectors);
-    if (node->block) add_part(out, "blocks", node->loop, node->block);
+    if (node->block && !node->tiles) add_part(out, "blocks", node->loop, node->block);
     for (uint32_t i = 0; i < node->child_count; i++) summarise(tree, node->children[i], out);
 }
 

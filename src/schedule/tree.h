@@ -13,6 +13,12 @@
  *   lanes     that many trips side by side in one vector; `vectors` such vectors in one go
  *   rows      that many trips jammed: each item beneath is done for all of them before the next item
  *   block     the node only sets off blocks of that many trips, made by the node of the same loop beneath it
+ * A pair of loops, the outer o and the inner i, may run in wavefronts instead: w = i + skew·o. Four nodes make them, one in
+ * the other; the plane of o and w is cut into tiles of rows × width, and tiles on a diagonal are independent:
+ *   diagonals  the sum of a tile's numbers by o and by w, in order
+ *   tiles      by o, in blocks of `block` rows, those of one diagonal; they may have threads
+ *   fronts     w, in order, as far as it is the tile's; the node has i's number
+ *   in_front   those trips of o in the tile for which w - skew·o is one of i's; the node has o's number, and may have lanes
  * What doesn't fill vectors, rows or blocks is done trip by trip at the end.
  */
 
@@ -24,6 +30,7 @@ typedef struct tw_node {
     uint8_t kind;                   /* tw_node_kind */
     bool threads;                   /* LOOP */
     bool in_block;                  /* LOOP: only the trips of the enclosing node of the same loop */
+    bool diagonals, tiles, fronts, in_front; /* LOOP: of the tree's pair */
     uint16_t lanes, vectors, rows;  /* LOOP: at least 1 */
     uint32_t block;                 /* LOOP: 0 = no blocks */
     uint32_t loop;                  /* LOOP: of the model */
@@ -40,6 +47,11 @@ typedef struct tw_tree {
     uint32_t *roots, root_count, root_capacity;
     bool outer_parallel;   /* the root is the thread loop */
     bool shares_work;      /* a loop further in is */
+    struct {
+        uint32_t outer, inner, skew; /* the pair of loops that runs in wavefronts, if there is one */
+        uint32_t rows, width;        /* of a tile */
+    } pair;
+    bool has_fronts;
     uint32_t grain;        /* trips of the root that a call should have at least, and a multiple of; 0: any */
     uint32_t vector_bytes; /* of the target's vectors, as the schedule assumed */
 } tw_tree;

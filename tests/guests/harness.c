@@ -254,7 +254,10 @@ bool harness_report(const tw_instance *instance, report_totals *out)
         out->dispatches += number(region, "dispatches");
         out->kernel_iterations += number(region, "kernel_iterations");
         out->original_iterations += number(region, "original_iterations");
-        out->paid_without_hope |= json_object_get(region, "hopeless") && number(region, "kernel_iterations") > 200 * number(region, "dispatches");
+        const char *schedule = json_string_value(json_object_get(region, "schedule"));
+        /* Wavefronts aren't hopeless, only never worth it for `auto`; a loop of a single trip may pass for parallel and gains nothing. */
+        bool apart = schedule && (strstr(schedule, "wavefronts") || !strcmp(schedule, "sequential"));
+        out->paid_without_hope |= !apart && json_object_get(region, "hopeless") && number(region, "kernel_iterations") > 200 * number(region, "dispatches");
         add_refusals(region, out);
         const char *detail = json_string_value(json_object_get(region, "detail"));
         size_t used = strlen(out->detail);

@@ -169,6 +169,35 @@ static void jacobi_2d(guest_call *call, uint32_t n)
     call->iterations = n > 2 ? 2 * (uint64_t)steps * (n - 2) * (n - 2) : 0;
 }
 
+static void seidel_2d(guest_call *call, uint32_t n)
+{
+    uint32_t steps = n > 3 ? 3 : n;
+    i32(call, steps);
+    i32(call, n);
+    array(call, GUEST_F64, (uint64_t)n * n);
+    call->iterations = n > 2 ? (uint64_t)steps * (n - 2) * (n - 2) : 0;
+}
+
+static void gauss_seidel(guest_call *call, uint32_t n)
+{
+    uint32_t m = other(n);
+    i32(call, n);
+    i32(call, m);
+    array(call, GUEST_F32, (uint64_t)n * m);
+    call->iterations = n > 2 && m > 2 ? (uint64_t)(n - 2) * (m - 2) : 0;
+}
+
+static void edit_distance(guest_call *call, uint32_t n)
+{
+    uint32_t m = other(n);
+    i32(call, n);
+    i32(call, m);
+    array(call, GUEST_U8, n);
+    array(call, GUEST_U8, m);
+    array(call, GUEST_I32, (uint64_t)(n + 1) * (m + 1));
+    call->iterations = (uint64_t)n * m;
+}
+
 static void syrk(guest_call *call, uint32_t n)
 {
     uint32_t m = other(n);
@@ -273,6 +302,9 @@ const guest guests[] = {
     {"jacobi-2d", "jacobi", "jacobi_2d", jacobi_2d, NULL, 160},
     {"syrk", "syrk", "syrk", syrk, NULL, 300},
     {"covariance", "covariance", "covariance", covariance, NULL, 200},
+    {"seidel-2d", "smooth", "seidel_2d", seidel_2d, NULL, 300},
+    {"gauss-seidel f32", "smooth", "gauss_seidel", gauss_seidel, NULL, 500},
+    {"edit distance", "smooth", "edit_distance", edit_distance, NULL, 500},
     {"copy apart", "serial", "shift_copy", shift_apart, NULL, 16384},
     {"copy onto itself", "serial", "shift_copy", shift_none, NULL, 16384},
     {"prefix sum", "serial", "prefix_sum", two_f64, "carried-scalar", 16384},

@@ -769,6 +769,60 @@ static void draw_read_twice(nest *g, int loop_)
     put_statement(g, loop_, false, (statement){STATEMENT_STORE, loop_, NONE, target, convert(g, difference, stored)});
 }
 
+/* The cell that the loop's first iteration has behind it, for the loop around; NONE when it can't be written down. */
+static int cell_before(nest *g, int target, memory_op load)
+{
+    nest_access cell = g->accesses[target];
+    const loop *l = &g->loops[cell.loop];
+    const number *coef = &g->arrays[cell.array].coef[l->depth];
+    bool fixed = l->start.kind == NUMBER_CONST && l->start_outer == NONE && l->step.kind == NUMBER_CONST && coef->kind == NUMBER_CONST;
+    if (!fixed || !cell.uses[l->depth] || g->access_count == MAX_ACCESSES) return NONE;
+    cell.displacement += (int32_t)(coef->value[0] * (l->start.value[0] - l->step.value[0]));
+    cell.loop = l->parent;
+    cell.uses[l->depth] = false;
+    cell.shift[l->depth] = 0;
+    cell.op = load.op;
+    cell.width = load.width;
+    g->accesses[g->access_count] = cell;
+    return g->access_count++;
+}
+
+/* a[i][j] = a[i-1][j] op a[i][j-1] op …, in place. The last cell stored may go to the next iteration in a local, as compilers
+ * have it. */
+static void draw_smoothing(nest *g, int loop_)
+{
+    static const unsigned ops[4][3] = {{0x6A, 0x6B, 0x73}, {0x7C, 0x7D, 0x85}, {0x92, 0x93, 0x92}, {0xA0, 0xA1, 0xA0}};
+    uint32_t reads = 1 + below(g, 4), by_local = below(g, 3);
+    if (g->access_count > MAX_ACCESSES - 8 || g->accumulator_count == MAX_ACCUMULATORS || g->loops[loop_].parent == NONE) return;
+    int array_ = array_to_write(g), depth = g->loops[loop_].depth;
+    wtype type = natural_type(g, g->arrays[array_].elem);
+    memory_op load = draw_memory_op(g, g->arrays[array_].elem, loads[type], 7);
+    memory_op store = draw_memory_op(g, g->arrays[array_].elem, stores[type], 4);
+    int target = add_access(g, array_, loop_, store, true), value = NONE, before = NONE;
+    for (int d = 0; d <= depth; d++) g->accesses[target].uses[d] = true;
+    g->accesses[target].displacement = 0;
+    if (by_local) before = cell_before(g, target, load);
+    if (before != NONE) value = add_expr(g, (expr){.kind = EXPR_ACCUMULATOR, .type = type, .index = g->accumulator_count});
+    for (uint32_t i = 0; i < reads; i++) {
+        int read = add_access(g, array_, loop_, load, false);
+        g->accesses[read] = g->accesses[target];
+        g->accesses[read].op = load.op;
+        g->accesses[read].width = load.width;
+        g->accesses[read].shift[depth] += (int)below(g, 5) - 2;
+        g->accesses[read].shift[depth - 1] += (int)below(g, 3) - 1;
+        int cell = add_load(g, read, type);
+        value = value == NONE ? cell : expr_op(g, ops[type][below(g, 3)], type, 2, value, cell, 0);
+    }
+    if (before != NONE) {
+        int index = g->accumulator_count++, first = add_load(g, before, type);
+        g->accumulators[index] = type;
+        put_statement(g, g->loops[loop_].parent, true, (statement){STATEMENT_SET, g->loops[loop_].parent, NONE, index, first});
+        put_statement(g, loop_, false, (statement){STATEMENT_SET, loop_, NONE, index, value});
+        value = add_expr(g, (expr){.kind = EXPR_ACCUMULATOR, .type = type, .index = index});
+    }
+    put_statement(g, loop_, false, (statement){STATEMENT_STORE, loop_, NONE, target, value});
+}
+
 static void draw_unreachable(nest *g, int loop_)
 {
     int64_t at[RUNS];
@@ -825,7 +879,10 @@ static void draw_statements(nest *g)
         bool innermost = is_innermost(g, l), between = maybe(g, FEATURE_SIBLINGS, 25), first = chance(g, 50);
         bool carried = maybe(g, FEATURE_CARRIED, g->loops[l].parent == NONE ? 4 : 25), alone = chance(g, 60);
         bool broken = maybe(g, FEATURE_BREAK, 2);
+        bool smoothed = maybe(g, FEATURE_STENCIL, 12), only = chance(g, 80);
         bool unrolled = g->loops[l].unroll > 1, forwarded = chance(g, 30), twice = chance(g, unrolled ? 20 : 5);
+        if (innermost && smoothed) draw_smoothing(g, l);
+        if (innermost && smoothed && only) continue;
         if (innermost && carried) draw_accumulator(g, l);
         if (innermost && unrolled && forwarded) draw_forward(g, l);
         if (innermost && twice) draw_read_twice(g, l);

@@ -53,6 +53,15 @@ static void print_region(const tw_model *model, const char *form, tw_bytes *out)
     tw_plan_print(model, out);
 }
 
+/* With the scalars read back that memory has as well. */
+static void print_other(const tw_model *model, const char *form, tw_bytes *out)
+{
+    if (!strcmp(form, "model")) tw_model_print(model, out);
+    if (strcmp(form, "describe")) return;
+    tw_bytes_printf(out, "\n%s, scalars read back from memory\n", model->name);
+    tw_model_describe(model, 2, out);
+}
+
 int main(int argc, char **argv)
 {
     size_t size = 0;
@@ -67,7 +76,10 @@ int main(int argc, char **argv)
         return fprintf(stderr, "%s\n", error.message), 1;
     if (argc > 2 && !strcmp(argv[2], "ir")) print_ir(&module, &out);
     tw_survey_print(survey, &module, &out);
-    for (uint32_t r = 0; r < survey->region_count; r++) print_region(survey->regions[r].model, argc > 2 ? argv[2] : "", &out);
+    for (uint32_t r = 0; r < survey->region_count; r++) {
+        print_region(survey->regions[r].model, argc > 2 ? argv[2] : "", &out);
+        if (survey->regions[r].other) print_other(survey->regions[r].other, argc > 2 ? argv[2] : "", &out);
+    }
     if (out.data) fputs(out.data, stdout);
     tw_bytes_free(&out);
     tw_survey_free(survey);

@@ -259,6 +259,44 @@ static void add_matrices(draft *d)
     for (int k = 0; k < depth; k++) tw_bytes_append_string(&d->body, "}\n");
 }
 
+/* Cells made of their neighbours, in place: every loop has its dependences, whichever way it walks. */
+static void add_smoothing(draft *d)
+{
+    static const int counts[] = {1, 2, 3, 5, 9, 17, 26, 40};
+    bool large = pick(8) == 0; /* several tiles */
+    int64_t w = width_of(d), steps[3] = {0}, row = w * (large ? 400 : 60);
+    int depth = 2 + (pick(3) == 0);
+    for (int k = 0; k < depth; k++) {
+        int count = large ? k == depth - 1 ? 150 + (int)pick(200) : 60 + (int)pick(40) : counts[pick(8)];
+        add_loop(d, k - 1, k < depth - 2 ? 1 + (int)pick(large ? 1 : 3) : count, false);
+        tw_bytes_printf(&d->body, "n%d {\n", k);
+    }
+    int loop = depth - 1;
+    steps[depth - 2] = pick(2) ? row : -row, steps[depth - 1] = pick(8) == 0 ? 2 * w : pick(2) ? w : -w;
+    if (pick(6) == 0) { /* columns */
+        int64_t other = steps[depth - 1];
+        steps[depth - 1] = steps[depth - 2], steps[depth - 2] = other;
+    }
+    uint32_t value = TW_NONE;
+    for (uint32_t i = 1 + pick(5); i-- > 0;) {
+        int64_t near = ((int64_t)pick(3) - 1) * row + ((int64_t)pick(5) - 2) * w;
+        uint32_t read = add_read_with(d, loop, 400000 + near + (pick(30) == 0), steps);
+        value = value == TW_NONE ? read : combine(d, value, read);
+    }
+    if (pick(3) == 0) value = combine(d, value, add_read_with(d, loop, 700000, (int64_t[]){w, pick(2) ? w : 0, w}));
+    if (pick(3) == 0 && (d->type == 'i' || d->type == 'b')) {
+        char text[32];
+        uint32_t a = d->access_count++; /* its number goes with an affine of its own; no access has it */
+        tw_bytes_printf(&d->affines, "affine a%u i32 in n%d = e%u + e%u * n%d + e%u * n%d\n", a, loop, expr_const(d, 5), expr_const(d, 3),
+                        loop - 1, expr_const(d, -7), loop);
+        tw_bytes_printf(&d->accesses, "access x%u i32.load8_u a%u + 500000 in n%d\n", a, a, loop);
+        snprintf(text, sizeof text, "affine a%u", a);
+        value = combine(d, value, add_value(d, text));
+    }
+    tw_bytes_printf(&d->body, "store x%u v%u\n", add_access_with(d, loop, true, 400000, steps), value);
+    for (int k = 0; k < depth; k++) tw_bytes_append_string(&d->body, "}\n");
+}
+
 static void add_nest(draft *d, int parent, int levels)
 {
     static const int counts[] = {1, 2, 3, 5, 8, 13, 17, 31, 33, 40};
@@ -281,9 +319,10 @@ static void add_nest(draft *d, int parent, int levels)
 static void make_text(tw_bytes *out)
 {
     draft d = {.type = "ifdb"[pick(4)]};
-    uint32_t kind = pick(5);
+    uint32_t kind = pick(6);
     if (kind < 2) add_matrices(&d);
     else if (kind == 2) add_records(&d);
+    else if (kind == 3) add_smoothing(&d);
     else add_nest(&d, -1, 1 + (int)pick(3));
     tw_bytes_append_string(out, "region \"random\" exits-at-end exit 1\n");
     for (uint32_t l = 0; l < d.loop_count; l++) {
@@ -347,6 +386,44 @@ static int by_address(const void *a, const void *b)
     return x->address < y->address ? -1 : x->address > y->address;
 }
 
+/* The least inner distance for each outer one between iterations of the pair (inner, the loop around it). */
+enum { FAR = 64 };
+static void find_least(const tw_model *m, uint32_t inner, int least[FAR])
+{
+    uint32_t outer = m->loops[inner].parent;
+    for (int i = 0; i < FAR; i++) least[i] = FAR;
+    for (uint32_t i = 0; i < touch_count; i++)
+        for (uint32_t j = i + 1; j < touch_count && touches[j].address < touches[i].address + m->accesses[touches[i].access].width; j++) {
+            const touch *a = &touches[i], *b = &touches[j];
+            int far = a->counters[outer] - b->counters[outer], near = a->counters[inner] - b->counters[inner];
+            bool equal = a->is_store || b->is_store;
+            for (uint32_t l = m->loops[outer].parent; l != TW_NONE; l = m->loops[l].parent) equal &= a->counters[l] == b->counters[l];
+            if (far < 0 || (far == 0 && near < 0)) far = -far, near = -near;
+            if (equal && (far || near) && far < FAR && near < least[far]) least[far] = near;
+        }
+}
+
+/* Two or three loops, one in another, none of them parallel: how far dependences reach in the innermost pair. */
+static void find_distances(const tw_model *m, tw_facts *f)
+{
+    uint32_t inner = m->loop_count - 1;
+    int least[FAR], ahead = FAR;
+    if (m->loop_count < 2 || m->carried_count) return;
+    for (uint32_t l = 0; l < m->loop_count; l++)
+        if (f->parallel[l] || f->varying[l] || f->dead[l] || m->loops[l].is_if || (l != inner && m->loops[l].item_count > 1)) return;
+    find_least(m, inner, least);
+    for (int far = 0; far < FAR; far++) {
+        if (least[far] >= ahead) continue;
+        ahead = least[far];
+        if (f->distance_count == TW_FACTS_DISTANCES) {
+            f->distance_count = 0;
+            return;
+        }
+        f->pair = (uint8_t)inner;
+        f->distance[f->distance_count++] = (tw_distance){(int8_t)far, (int8_t)least[far]};
+    }
+}
+
 static void find_facts(subject *s)
 {
     const tw_model *m = s->model;
@@ -376,6 +453,7 @@ static void find_facts(subject *s)
             f->stride[x][d] = stride == 0 ? TW_STRIDE_ZERO : stride == m->accesses[x].width ? TW_STRIDE_UNIT : TW_STRIDE_ANY;
         }
     f->canonical_nan = true;
+    find_distances(m, f);
 }
 
 /* ---- one case ---- */
@@ -395,7 +473,7 @@ static bool differs(const uint8_t *a, const uint8_t *b)
 }
 
 typedef struct census {
-    int cases, parallel, shared, lanes, rows, blocks, skipped;
+    int cases, parallel, shared, lanes, rows, blocks, fronts, skipped;
 } census;
 
 static void count_tree(const tw_tree *tree, census *c)
@@ -406,7 +484,7 @@ static void count_tree(const tw_tree *tree, census *c)
         rows |= tree->nodes[i].rows > 1;
         blocks |= tree->nodes[i].block > 0;
     }
-    c->cases++, c->lanes += lanes, c->rows += rows, c->blocks += blocks, c->parallel += tree->outer_parallel;
+    c->cases++, c->lanes += lanes, c->rows += rows, c->blocks += blocks, c->parallel += tree->outer_parallel, c->fronts += tree->has_fronts;
 }
 
 static void run_case(uint64_t number, census *c)
@@ -477,8 +555,8 @@ static void random_nests(void **state)
     uint64_t start = from_environment("TW_SEED", 1), cases = from_environment("TW_CASES", 200);
     census c = {0};
     for (uint64_t i = 0; i < cases; i++) run_case(start + i, &c);
-    print_message("%d cases: root parallel %d, shared %d, lanes %d, rows %d, blocks %d; %d refused by the plan\n", c.cases,
-                  c.parallel, c.shared, c.lanes, c.rows, c.blocks, c.skipped);
+    print_message("%d cases: root parallel %d, shared %d, lanes %d, rows %d, blocks %d, wavefronts %d; %d refused by the plan\n",
+                  c.cases, c.parallel, c.shared, c.lanes, c.rows, c.blocks, c.fronts, c.skipped);
     assert_true(c.cases > (int)cases / 2);
 }
 
