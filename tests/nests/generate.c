@@ -231,6 +231,7 @@ static void draw_unroll(nest *g, loop *l, counts *c)
 {
     int copies = 2 << below(g, 3);
     l->unroll = l->depth == g->depth - 1 ? copies : 2;
+    l->rest_is_if = chance(g, 60) && l->unroll == 2;
     l->compare = LT_S;
     l->place = TEST_GUARDED;
     l->test_old = l->wide = false;

@@ -116,6 +116,7 @@ typedef struct loop {
     test_place place;
     bool test_old;  /* the counter before the increment is tested */
     int unroll;     /* 1, or the copies of the body */
+    bool rest_is_if; /* of two copies: what is left is an `if` instead of a loop */
     int before;     /* TEST_MIDDLE of an unrolled loop: so many copies stand before the test; trips leave that remainder */
     bool loops_before; /* TEST_MIDDLE of another: the loops in its body stand before the test */
     int break_load; /* access: the loop is left when it reads 0; NONE */

@@ -5,8 +5,8 @@
 #include "ops.h"
 
 /* Nest → instructions. A loop is written with its test at the top, at the bottom under a guard, at the bottom alone, or in its
- * middle; or unrolled, as clang does it: with a remainder loop that counts down, or with the test between two copies. A pointer access has a local of its own, set before
- * its innermost loop and advanced with the counter. */
+ * middle; or unrolled, as clang does it: with a remainder loop that counts down, an `if` around the one copy that is left of two, or the
+ * test between two copies. A pointer access has a local of its own, set before its innermost loop and advanced with the counter. */
 
 typedef struct writer {
     const nest *it;
@@ -420,15 +420,17 @@ static void write_remainder(writer *w, int index, const loop *l, uint32_t bound,
     emit_op(w->out, 0x71);
     emit_tee(w->out, left);
     emit_if(w->out);
-    emit_loop(w->out);
+    if (!l->rest_is_if) emit_loop(w->out);
     write_copy(w, index, l->unroll);
     write_advance(w, index, 1);
-    emit_get(w->out, left);
-    write_i32(w, -1);
-    emit_op(w->out, 0x6A);
-    emit_tee(w->out, left);
-    emit_br_if(w->out, 0);
-    emit_end(w->out);
+    if (!l->rest_is_if) {
+        emit_get(w->out, left);
+        write_i32(w, -1);
+        emit_op(w->out, 0x6A);
+        emit_tee(w->out, left);
+        emit_br_if(w->out, 0);
+        emit_end(w->out);
+    }
     emit_end(w->out);
     if (!twice) return;
     emit_get(w->out, bound);
