@@ -334,6 +334,16 @@ static bool nothing_is_wanted(const merging *g)
 
 /* ---- merging ---- */
 
+/* There is one FINAL of a scalar again: what it was before the remainder is nothing any more. */
+static void forget_before(merging *g)
+{
+    for (uint32_t k = 0; k < g->scalar_count; k++) {
+        tw_value_node *node = &g->b->model->values[g->now[k]];
+        if (g->then[k] == TW_NONE || g->then[k] == g->now[k]) continue;
+        *node = (tw_value_node){.kind = TW_VALUE_CONST, .type = node->type, .index = TW_NONE, .args = {TW_NONE, TW_NONE, TW_NONE}};
+    }
+}
+
 static bool merge(merging *g)
 {
     tw_model *model = g->b->model;
@@ -342,6 +352,7 @@ static bool merge(merging *g)
     g->used = TW_NEW_ARRAY(g->b->arena, bool, g->y.item_count);
     if (trips != TW_NONE && g->used && does_the_same(g) && replace_scalars(g) && nothing_is_wanted(g)) {
         model->loops[g->main].trips = trips;
+        forget_before(g);
         if (g->scalar_count) tw_build_remerge(g->b);
         return true;
     }
