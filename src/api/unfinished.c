@@ -48,12 +48,6 @@ static bool next(const uint8_t **at, size_t *left, one *out, bool *broken)
     return !(*broken = false);
 }
 
-static void compiled(void *context, tw_status status, const tw_kernel_info *info, const uint8_t *code, const tw_error *error)
-{
-    if (status == TW_OK) tw_kernel_finish(context, info, code);
-    else tw_kernel_fail(context, status, error ? error->message : "no reason given");
-}
-
 static const atomic_uint never;
 
 static tw_status compile(tw_kernel_cache *cache, tw_compiler *compiler, const one *it, uint64_t until, tw_error *error)
@@ -64,7 +58,7 @@ static tw_status compile(tw_kernel_cache *cache, tw_compiler *compiler, const on
     TW_TRY(tw_compiler_identity(compiler, &identity, error));
     tw_kcache_key key = {it->tenant, identity, it->request, it->size};
     TW_TRY(tw_kcache_get(cache->cache, &key, true, &kernel, &claimed, error));
-    tw_status status = claimed ? tw_compiler_submit(compiler, it->request, it->size, compiled, kernel, error) : TW_OK;
+    tw_status status = claimed ? tw_compiler_submit(compiler, it->request, it->size, tw_dispatch_compiled, kernel, error) : TW_OK;
     if (status != TW_OK) tw_kernel_fail(kernel, status, error->message);
     uint64_t now = tw_clock_now();
     if (status == TW_OK) tw_kernel_wait(kernel, &never, until > now ? until - now : 0);

@@ -5,12 +5,12 @@
 #include <spawn.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/message.h"
 
 enum { MOST_BYTES = 64 << 20, LOW_PRIORITY = 10 };
@@ -75,13 +75,6 @@ bool cli_finish_in_background(tw_kernel_cache *cache, const char *folder)
 
 /* ---- the process that goes on ---- */
 
-static size_t read_all(int fd, uint8_t *to, size_t room)
-{
-    size_t have = 0;
-    for (ssize_t count; have < room && (count = read(fd, to + have, room - have)) > 0;) have += (size_t)count;
-    return have;
-}
-
 static int compile(const char *folder, const uint8_t *bytes, size_t size)
 {
     tw_engine *engine = NULL;
@@ -101,8 +94,11 @@ static int run(const void *settings, const cli_operands *operands)
 {
     (void)settings;
     setpriority(PRIO_PROCESS, 0, LOW_PRIORITY);
-    uint8_t *bytes = malloc(MOST_BYTES);
-    size_t size = bytes ? read_all(0, bytes, MOST_BYTES) : 0;
+    static const cli_input_kind requests = {MOST_BYTES, "a list of kernels", "nothing"};
+    uint8_t *bytes;
+    size_t size;
+    tw_error error;
+    if (cli_read_file(&requests, "-", &bytes, &size, &error)) return cli_failure(false, "stdin", &error);
     int code = compile(operands->items[0], bytes, size);
     free(bytes);
     return code;

@@ -59,6 +59,9 @@ typedef struct tw_dispatch tw_dispatch;
 /* Cheap: makes an entry in the cache for each region (so that it isn't empty from here on), prepares nothing else. */
 tw_status tw_dispatch_new(const tw_program *program, const tw_dispatch_options *options, tw_dispatch **out, tw_error *error);
 void tw_dispatch_free(tw_dispatch *dispatch);
+/* A tw_compiled whose context is a claimed tw_kernel: gives it its code, or the reason why it has none. */
+void tw_dispatch_compiled(void *kernel, tw_status status, const tw_kernel_info *info, const uint8_t *code,
+                          const tw_error *error);
 
 typedef enum tw_outcome {
     TW_OUTCOME_GO_ON,   /* exit 0 */

@@ -74,10 +74,11 @@ static tw_variant *free_slot(tw_region_state *state)
     return oldest;
 }
 
-static void compiled(void *context, tw_status status, const tw_kernel_info *info, const uint8_t *code, const tw_error *error)
+void tw_dispatch_compiled(void *kernel, tw_status status, const tw_kernel_info *info, const uint8_t *code,
+                          const tw_error *error)
 {
-    if (status == TW_OK) tw_kernel_finish(context, info, code);
-    else tw_kernel_fail(context, status, error ? error->message : "no reason given");
+    if (status == TW_OK) tw_kernel_finish(kernel, info, code);
+    else tw_kernel_fail(kernel, status, error ? error->message : "no reason given");
 }
 
 static tw_status request(tw_dispatch *dispatch, tw_region_state *state, const tw_facts *facts, tw_kernel **out, tw_error *error)
@@ -94,7 +95,7 @@ static tw_status request(tw_dispatch *dispatch, tw_region_state *state, const tw
     }
     if (status == TW_OK && claimed) {
         tw_error late;
-        tw_status submitted = tw_compiler_submit(dispatch->options.compiler, text.data, text.size, compiled, *out, &late);
+        tw_status submitted = tw_compiler_submit(dispatch->options.compiler, text.data, text.size, tw_dispatch_compiled, *out, &late);
         if (submitted != TW_OK) tw_kernel_fail(*out, submitted, late.message);
     }
     tw_bytes_free(&text);

@@ -8,7 +8,7 @@
 #include "lift/lift.h"
 #include "region/builder.h"
 #include "region/chance.h"
-#include "region/crew.h"
+#include "region/module.h"
 #include "region/detector.h"
 #include "region/fronts.h"
 #include "region/rotate.h"

@@ -6,8 +6,9 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/crew.h"
+#include "os/machine.h"
 #include "snapshot/archive.h"
-#include "snapshot/crew.h"
 #include "snapshot/little.h"
 
 enum { PAGE = 64 << 10, GROUP_PAGES = 16, GROUP = PAGE * GROUP_PAGES, ROW = 8 };
@@ -146,13 +147,13 @@ static void append_in_turn(job *j, size_t index, const desk *d, uint16_t pages, 
     pthread_mutex_unlock(&j->lock);
 }
 
-static void compress_groups(tw_snap_crew *crew)
+static void compress_groups(tw_crew *crew)
 {
     job *j = crew->context;
     desk d;
     size_t index, length = 0;
     bool ready = desk_make(&d, j->level);
-    while (tw_snap_crew_take(crew, &index)) {
+    while (tw_crew_take(crew, &index)) {
         uint16_t pages = find_pages(j, index);
         bool good = ready && compress_group(j, index, &d, pages, &length);
         append_in_turn(j, index, &d, pages, length, good);
@@ -178,8 +179,8 @@ tw_status tw_archive_pages_write(tw_span memory, int level, uint32_t threads, tw
     if (out->failed) return tw_fail_memory(error);
     pthread_mutex_init(&j.lock, NULL);
     pthread_cond_init(&j.turned, NULL);
-    tw_snap_crew crew = {.count = count, .work = compress_groups, .context = &j};
-    if (count) tw_snap_crew_run(&crew, threads);
+    tw_crew crew = {.count = count, .work = compress_groups, .context = &j};
+    if (count) tw_crew_run(&crew, threads ? threads : tw_machine_processors());
     pthread_cond_destroy(&j.turned);
     pthread_mutex_destroy(&j.lock);
     return j.no_memory ? tw_fail_memory(error) : TW_OK;
@@ -214,13 +215,13 @@ static void decompress_group(const job *j, size_t index, ZSTD_DCtx *context, uin
     else if (!run) scatter(j, index, g->pages, scratch);
 }
 
-static void decompress_groups(tw_snap_crew *crew)
+static void decompress_groups(tw_crew *crew)
 {
     const job *j = crew->context;
     size_t index;
     ZSTD_DCtx *context = ZSTD_createDCtx();
     uint8_t *scratch = malloc(GROUP);
-    while (tw_snap_crew_take(crew, &index)) {
+    while (tw_crew_take(crew, &index)) {
         if (context && scratch) decompress_group(j, index, context, scratch);
         else j->groups[index].no_memory = true;
     }
@@ -276,8 +277,8 @@ tw_status tw_archive_pages_read(tw_span body, uint8_t *memory, size_t size, uint
     TW_TRY_ALLOC(j.groups, why->error);
     tw_status status = read_rows(&j, count, body, why);
     if (!status) {
-        tw_snap_crew crew = {.count = count, .work = decompress_groups, .context = &j};
-        tw_snap_crew_run(&crew, threads);
+        tw_crew crew = {.count = count, .work = decompress_groups, .context = &j};
+        tw_crew_run(&crew, threads ? threads : tw_machine_processors());
         status = first_wrong(j.groups, count, why);
     }
     free(j.groups);

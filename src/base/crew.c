@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "snapshot/crew.h"
+#include "base/crew.h"
 
 #include <pthread.h>
 #include <signal.h>
-
-#include "os/machine.h"
 
 enum { MAX_THREADS = 64 };
 
 static void *start(void *crew)
 {
-    ((tw_snap_crew *)crew)->work(crew);
+    ((tw_crew *)crew)->work(crew);
     return NULL;
 }
 
 /* They aren't the ones that the process's signals are for. */
-static size_t start_threads(tw_snap_crew *crew, pthread_t *threads, size_t wanted)
+static size_t start_threads(tw_crew *crew, pthread_t *threads, size_t wanted)
 {
     sigset_t all, before;
     size_t started = 0;
@@ -26,10 +24,10 @@ static size_t start_threads(tw_snap_crew *crew, pthread_t *threads, size_t wante
     return started;
 }
 
-void tw_snap_crew_run(tw_snap_crew *crew, uint32_t threads)
+void tw_crew_run(tw_crew *crew, uint32_t threads)
 {
     pthread_t others[MAX_THREADS - 1];
-    size_t wanted = threads ? threads : tw_machine_processors();
+    size_t wanted = threads;
     if (wanted > crew->count) wanted = crew->count;
     if (wanted > MAX_THREADS) wanted = MAX_THREADS;
     size_t started = wanted > 1 ? start_threads(crew, others, wanted - 1) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_REGION_CREW_H
-#define TW_REGION_CREW_H
+#ifndef TW_REGION_MODULE_H
+#define TW_REGION_MODULE_H
 
 /* A survey is put together from those of its functions, which know nothing of one another: several threads take one each,
  * and the parts are joined in the order of the functions, so that the result is the same whatever their number. */
