@@ -77,6 +77,10 @@ typedef struct tw_engine_options {
     size_t max_module;        /* bytes of a module; default 256 MiB */
     const char *worker_path;  /* the compile worker; NULL = the installed one, or the one beside the library */
     uint32_t worker_limit_ms; /* wall clock of one compilation; default 10,000 */
+    /* All linear memories of the process together: TW_LIMIT at instantiation, and -1 from memory.grow, beyond them. */
+    uint64_t max_committed;     /* live bytes; 0 = what the process's control groups leave it */
+    uint64_t max_address_space; /* bytes reserved, about 4 GiB a memory; 0 = what the system gives */
+    uint64_t max_mappings;      /* 4 a memory; 0 = 7/8 of vm.max_map_count */
 } tw_engine_options;
 #define TW_ENGINE_OPTIONS_INIT                                                                     \
     {.size = sizeof(tw_engine_options), .detector = {0.8, 64}, .max_memory = UINT64_C(1) << 32,    \
@@ -85,6 +89,8 @@ typedef struct tw_engine_options {
 /* options NULL = defaults. One engine a process: a second gives TW_BUSY until the first is freed. */
 tw_status tw_engine_new(const tw_engine_options *options, tw_engine **out, tw_error *error);
 void tw_engine_free(tw_engine *engine);
+/* What this machine makes the engine do in a lesser way, a sentence; NULL when nothing. Static. */
+const char *tw_engine_fallback(const tw_engine *engine);
 
 /* ---- kernel caches ---- */
 

@@ -68,7 +68,7 @@ tw_status tw_doctor(tw_format format, char **text, tw_error *error)
     tw_machine machine;
     tw_machine_describe(&machine);
     tw_slot_layout layout = tw_slot_probe();
-    char space[32], worker[PATH_MAX];
+    char space[32], groups[32], worker[PATH_MAX];
     bool has_worker = tw_worker_find(worker, sizeof worker);
     const fact facts[] = {
         {"version", "tensorwasm", 0, tw_version()},
@@ -77,6 +77,7 @@ tw_status tw_doctor(tw_format format, char **text, tw_error *error)
         {"simd", "SIMD", 0, machine.simd},
         {"processors", "processors usable", machine.processors, NULL},
         {"memory_bytes", "memory (bytes)", machine.memory, NULL},
+        {"memory_limit", "memory limit", 0, describe_limit(machine.memory_limit, groups, sizeof groups)},
         {"address_space", "address space", 0, describe_limit(machine.address_space, space, sizeof space)},
         {"max_mappings", "mappings at most", machine.max_mappings, NULL},
         {"reservation", "linear memory", 0, describe_slots(&layout)},

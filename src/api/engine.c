@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/options.h"
 #include "instance/runtime.h"
+#include "memory/slot.h"
 
 #ifndef TW_VERSION
 #define TW_VERSION "0"
@@ -32,3 +33,11 @@ tw_status tw_engine_new(const tw_engine_options *options, tw_engine **out, tw_er
 }
 
 void tw_engine_free(tw_engine *engine) { tw_runtime_engine_release(engine); }
+
+const char *tw_engine_fallback(const tw_engine *engine)
+{
+    (void)engine; /* there is one: the answer is about its settings */
+    return tw_slot_probe().full ? NULL
+                                : "4 GiB a memory can't be reserved here (ulimit -v?): 256 MiB a memory, and guests carry bounds checks, "
+                                  "which cost time";
+}

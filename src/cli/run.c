@@ -238,6 +238,7 @@ static int run_guest(holder *h, const cli_operands *operands)
     tw_status status = make_engine(h, &error);
     if (status == TW_INVALID_ARGUMENT) return cli_usage_error(false, "run", "%s", error.message);
     if (status) return cli_failure(false, NULL, &error);
+    if (h->s->verbose && tw_engine_fallback(h->engine)) cli_say("%s", tw_engine_fallback(h->engine));
     if (load(h, &error)) return cli_failure(false, h->path, &error);
     int code = cli_invocation_prepare(&h->invocation, h->module, h->s->invoke, operands);
     if (code) return code;

@@ -23,7 +23,8 @@ static uint8_t *get(void *env, size_t *size, size_t *capacity)
 
 static wasmtime_error_t *grow(void *env, size_t new_size)
 {
-    return tw_slot_grow(env, new_size) ? NULL : wasmtime_error_new("the memory can't grow that far here");
+    tw_error why;
+    return tw_slot_grow(env, new_size, &why) == TW_OK ? NULL : wasmtime_error_new(why.message);
 }
 
 static void finalize(void *env) { tw_slot_give(env); }
@@ -35,11 +36,9 @@ static wasmtime_error_t *create(void *env, const wasm_memorytype_t *type, size_t
     (void)env, (void)type, (void)maximum;
     tw_store *store = current;
     if (!store || store->slot_count == TW_MAX_SLOTS) return wasmtime_error_new("a memory that nobody asked for");
-    tw_slot *slot = tw_slot_take(minimum, reserved > minimum ? reserved : minimum, guard);
-    if (!slot) {
-        tw_fail(&store->host_error, TW_LIMIT, "no address space or memory for a linear memory of %zu bytes", minimum);
+    tw_slot *slot;
+    if (tw_slot_take(minimum, reserved > minimum ? reserved : minimum, guard, &slot, &store->host_error) != TW_OK)
         return wasmtime_error_new("no address space or memory");
-    }
     store->slots[store->slot_count++] = slot;
     if (store->on_memory) store->on_memory(store->owner, slot);
     *out = (wasmtime_linear_memory_t){slot, get, grow, finalize};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "instance/runtime.h"
+#include "memory/budget.h"
 #include "os/machine.h"
 
 #define MAX_THREADS 256
@@ -18,10 +19,18 @@ static tw_wasm_limits limits_of(const tw_engine_options *options)
     return limits;
 }
 
+static void limit_budgets(const tw_engine_options *options)
+{
+    tw_budget_limit(TW_BUDGET_COMMITTED, options->max_committed);
+    tw_budget_limit(TW_BUDGET_ADDRESSES, options->max_address_space);
+    tw_budget_limit(TW_BUDGET_MAPPINGS, options->max_mappings);
+}
+
 static tw_status fill(tw_engine *engine, const tw_engine_options *options, tw_error *error)
 {
     engine->options = *options;
     engine->limits = limits_of(options);
+    limit_budgets(options);
     engine->options.worker_path = NULL;
     if (options->worker_path) {
         engine->options.worker_path = strdup(options->worker_path);

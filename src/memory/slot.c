@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "memory/budget.h"
 #include "memory/faults.h"
 
 #define FULL_RESERVED ((size_t)1 << 32)
@@ -14,7 +15,10 @@
 #define PROBE_BYTES ((size_t)4 << 10)  /* probes of the rewrite lie in the first page */
 #define SERVE_BYTES ((size_t)1 << 20)  /* opened by one served fault elsewhere, that a long copy is over soon */
 #define CLEAR_BYTES ((size_t)64 << 10) /* up to here memset is cheaper than madvise */
-#define MAX_FREE 64                    /* slots kept for reuse */
+#define MAX_FREE 1024                  /* slots kept for reuse */
+#define MAX_WARM 64                    /* … of them with pages, which memset has zeroed */
+#define SLOT_MAPPINGS 4                /* live, beyond it, and what serving faults of a closed one cuts out */
+#define PROBE_REST ((size_t)1 << 30)   /* address space for code, stacks and the heap */
 
 static struct {
     pthread_mutex_t lock;
@@ -31,10 +35,11 @@ static uint8_t *reserve(size_t bytes)
 static tw_slot_layout layout;
 static void probe(void)
 {
-    uint8_t *base = reserve(FULL_RESERVED + FULL_GUARD);
+    size_t wanted = 2 * (FULL_RESERVED + FULL_GUARD) + PROBE_REST;
+    uint8_t *base = reserve(wanted);
     layout = base ? (tw_slot_layout){FULL_RESERVED, FULL_GUARD, true}
                   : (tw_slot_layout){SMALL_RESERVED, SMALL_GUARD, false};
-    if (base) munmap(base, FULL_RESERVED + FULL_GUARD);
+    if (base) munmap(base, wanted);
 }
 
 tw_slot_layout tw_slot_probe(void)
@@ -69,23 +74,50 @@ static void destroy(tw_slot *slot)
 {
     tw_faults_remove(slot->base);
     munmap(slot->base, slot->reserved + slot->guard);
+    tw_budget_give(TW_BUDGET_ADDRESSES, slot->reserved + slot->guard);
+    tw_budget_give(TW_BUDGET_MAPPINGS, SLOT_MAPPINGS);
     pthread_mutex_destroy(&slot->lock);
     free(slot);
 }
 
-static tw_slot *create(size_t reserved, size_t guard)
+static tw_status charge(size_t bytes, tw_error *error)
+{
+    TW_TRY(tw_budget_take(TW_BUDGET_ADDRESSES, bytes, error));
+    tw_status status = tw_budget_take(TW_BUDGET_MAPPINGS, SLOT_MAPPINGS, error);
+    if (status != TW_OK) tw_budget_give(TW_BUDGET_ADDRESSES, bytes);
+    return status;
+}
+
+static tw_status map(tw_slot *slot, tw_error *error)
+{
+    size_t bytes = slot->reserved + slot->guard;
+    slot->base = reserve(bytes);
+    if (!slot->base)
+        return tw_fail(error, TW_LIMIT, "the system has no %zu bytes of address space for a linear memory (ulimit -v?)", bytes);
+    if (tw_faults_add(slot->base, bytes, on_fault, slot)) return TW_OK;
+    munmap(slot->base, bytes);
+    return tw_fail_memory(error);
+}
+
+static tw_status create(size_t reserved, size_t guard, tw_slot **out, tw_error *error)
 {
     tw_slot *slot = calloc(1, sizeof *slot);
-    if (!slot) return NULL;
-    pthread_mutex_init(&slot->lock, NULL);
+    TW_TRY_ALLOC(slot, error);
     slot->reserved = reserved;
     slot->guard = guard;
-    slot->base = reserve(reserved + guard);
-    if (slot->base && tw_faults_add(slot->base, reserved + guard, on_fault, slot)) return slot;
-    if (slot->base) munmap(slot->base, reserved + guard);
-    pthread_mutex_destroy(&slot->lock);
+    tw_status status = charge(reserved + guard, error);
+    if (status == TW_OK) {
+        status = map(slot, error);
+        if (status == TW_OK) {
+            pthread_mutex_init(&slot->lock, NULL);
+            *out = slot;
+            return TW_OK;
+        }
+        tw_budget_give(TW_BUDGET_ADDRESSES, reserved + guard);
+        tw_budget_give(TW_BUDGET_MAPPINGS, SLOT_MAPPINGS);
+    }
     free(slot);
-    return NULL;
+    return status;
 }
 
 static tw_slot *reuse(size_t reserved, size_t guard)
@@ -112,18 +144,26 @@ static bool open_exactly(tw_slot *slot, size_t size)
     return true;
 }
 
-tw_slot *tw_slot_take(size_t size, size_t reserved, size_t guard)
+static tw_status take(size_t size, size_t reserved, size_t guard, tw_slot **out, tw_error *error)
 {
-    if (size > reserved) return NULL;
     tw_slot *slot = reuse(reserved, guard);
-    if (!slot) slot = create(reserved, guard);
-    if (!slot) return NULL;
+    if (!slot) TW_TRY(create(reserved, guard, &slot, error));
     if (!open_exactly(slot, size)) {
         destroy(slot);
-        return NULL;
+        return tw_fail(error, TW_LIMIT, "the system has no memory for a linear memory of %zu bytes", size);
     }
     atomic_store(&slot->size, size);
-    return slot;
+    *out = slot;
+    return TW_OK;
+}
+
+tw_status tw_slot_take(size_t size, size_t reserved, size_t guard, tw_slot **out, tw_error *error)
+{
+    if (size > reserved) return tw_fail(error, TW_INTERNAL, "a slot of %zu bytes in a reservation of %zu", size, reserved);
+    TW_TRY(tw_budget_take(TW_BUDGET_COMMITTED, size, error));
+    tw_status status = take(size, reserved, guard, out, error);
+    if (status != TW_OK) tw_budget_give(TW_BUDGET_COMMITTED, size);
+    return status;
 }
 
 /* Changing the rights of a whole slot merges mappings, so it hardly ever fails; when it does (out of memory in the
@@ -139,11 +179,32 @@ static void open_again(tw_slot *slot)
 }
 
 /* Zeroes everything that was ever open. A system that won't is answered by giving the slot up. */
-static bool clear(tw_slot *slot)
+static bool clear(tw_slot *slot, bool keep_pages)
 {
-    if (slot->opened <= CLEAR_BYTES) memset(slot->base, 0, slot->opened);
+    if (keep_pages && slot->opened <= CLEAR_BYTES) memset(slot->base, 0, slot->opened);
     else return madvise(slot->base, slot->opened, MADV_DONTNEED) == 0;
     return true;
+}
+
+static size_t count_free(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    size_t count = pool.count;
+    pthread_mutex_unlock(&pool.lock);
+    return count;
+}
+
+static bool put_aside(tw_slot *slot)
+{
+    pthread_mutex_lock(&pool.lock);
+    bool kept = pool.count < MAX_FREE;
+    if (kept) {
+        slot->next = pool.free;
+        pool.free = slot;
+        pool.count++;
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return kept;
 }
 
 void tw_slot_give(tw_slot *slot)
@@ -154,31 +215,33 @@ void tw_slot_give(tw_slot *slot)
     bool usable = !slot->closed;
     slot->running = false;
     pthread_mutex_unlock(&slot->lock);
-    usable = usable && clear(slot);
-    pthread_mutex_lock(&pool.lock);
-    usable = usable && pool.count < MAX_FREE;
-    if (usable) {
-        slot->next = pool.free;
-        pool.free = slot;
-        pool.count++;
-    }
-    pthread_mutex_unlock(&pool.lock);
-    if (!usable) destroy(slot);
+    tw_budget_give(TW_BUDGET_COMMITTED, atomic_load(&slot->size));
+    if (!usable || !clear(slot, count_free() < MAX_WARM) || !put_aside(slot)) destroy(slot);
 }
 
-bool tw_slot_grow(tw_slot *slot, size_t new_size)
+/* Under the lock. */
+static bool open_more(tw_slot *slot, size_t new_size)
 {
-    if (new_size > slot->reserved) return false;
-    pthread_mutex_lock(&slot->lock);
     int access = slot->closed ? PROT_NONE : PROT_READ | PROT_WRITE;
-    bool ok = new_size <= slot->opened ||
-              mprotect(slot->base + slot->opened, new_size - slot->opened, access) == 0;
-    if (ok) {
-        if (new_size > slot->opened) slot->opened = new_size;
-        atomic_store(&slot->size, new_size);
-    }
+    if (new_size > slot->opened && mprotect(slot->base + slot->opened, new_size - slot->opened, access)) return false;
+    if (new_size > slot->opened) slot->opened = new_size;
+    atomic_store(&slot->size, new_size);
+    return true;
+}
+
+tw_status tw_slot_grow(tw_slot *slot, size_t new_size, tw_error *error)
+{
+    size_t size = atomic_load(&slot->size);
+    if (new_size > slot->reserved)
+        return tw_fail(error, TW_LIMIT, "a linear memory of %zu bytes doesn't fit into the %zu reserved for it", new_size,
+                       slot->reserved);
+    TW_TRY(tw_budget_take(TW_BUDGET_COMMITTED, new_size - size, error));
+    pthread_mutex_lock(&slot->lock);
+    bool ok = open_more(slot, new_size);
     pthread_mutex_unlock(&slot->lock);
-    return ok;
+    if (ok) return TW_OK;
+    tw_budget_give(TW_BUDGET_COMMITTED, new_size - size);
+    return tw_fail(error, TW_LIMIT, "the system has no memory for a linear memory of %zu bytes", new_size);
 }
 
 void tw_slot_enter(tw_slot *slot)

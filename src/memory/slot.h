@@ -9,9 +9,9 @@
  *
  * With 4 GiB reserved and 32 MiB of guard no 32-bit address plus offset can leave the slot, and the engine compiles
  * no bounds checks. Where that much address space can't be had (ulimit -v), slots are small and guests carry checks:
- * tw_slot_layout says which, once for the process.
+ * tw_slot_layout says which, once for the process. What slots take is charged to budgets (memory/budget.h).
  *
- * A slot serves one instance at a time and goes back to its pool afterwards, zeroed. Stopping a guest takes the live
+ * A slot serves one instance at a time and goes back to a free list afterwards, zeroed; it isn't unmapped. Stopping a guest takes the live
  * bytes away: the next access of guest code traps, and the fault of host code (a memory.fill, a WASI call) is served,
  * after which the stopper closes the slot again. All state changes are made under the slot's lock:
  *
@@ -33,7 +33,8 @@ typedef struct tw_slot_layout {
     bool full;       /* 4 GiB + 32 MiB: no bounds checks needed */
 } tw_slot_layout;
 
-/* Probes once what this process may reserve; later calls give the same answer. */
+/* Probes once what this process may reserve: two memories of 4 GiB (a guest's, and a private one to stop it) and some for
+ * everything else. Later calls give the same answer. */
 tw_slot_layout tw_slot_probe(void);
 
 typedef struct tw_slot {
@@ -49,14 +50,15 @@ typedef struct tw_slot {
     struct tw_slot *next;
 } tw_slot;
 
-/* A zeroed slot of `size` bytes with at least `reserved` (>= size) and `guard`. NULL when there is no address space or
- * memory. Not running. Any thread. */
-tw_slot *tw_slot_take(size_t size, size_t reserved, size_t guard);
+/* A zeroed slot of `size` bytes with at least `reserved` (>= size) and `guard`; not running. TW_LIMIT where a budget or the
+ * system has no address space, mappings or memory for it. Any thread. */
+tw_status tw_slot_take(size_t size, size_t reserved, size_t guard, tw_slot **out, tw_error *error);
 /* Back to the pool, zeroed. Not running, nobody else may hold it. */
 void tw_slot_give(tw_slot *slot);
 
-/* Makes the live size new_size (>= size, <= reserved). False when the system refuses. Owner's thread. */
-bool tw_slot_grow(tw_slot *slot, size_t new_size);
+/* Makes the live size new_size (>= size, <= reserved); the base stays. TW_LIMIT when a budget or the system refuses. Owner's
+ * thread. */
+tw_status tw_slot_grow(tw_slot *slot, size_t new_size, tw_error *error);
 
 /* Guest code is about to run, or has returned. Leave opens what close closed. Owner's thread. */
 void tw_slot_enter(tw_slot *slot);

@@ -10,6 +10,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "os/cgroup.h"
+
 static void describe_kernel(tw_machine *out)
 {
     struct utsname name;
@@ -71,11 +73,13 @@ static uint64_t read_number(const char *path)
     return value;
 }
 
+uint64_t tw_machine_max_mappings(void) { return read_number("/proc/sys/vm/max_map_count"); }
+
 void tw_machine_describe(tw_machine *out)
 {
     *out = (tw_machine){.processors = tw_machine_processors(), .address_space = UINT64_MAX,
                         .memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE),
-                        .max_mappings = read_number("/proc/sys/vm/max_map_count")};
+                        .memory_limit = tw_cgroup_memory(), .max_mappings = tw_machine_max_mappings()};
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) out->address_space = limit.rlim_cur;
     describe_kernel(out);

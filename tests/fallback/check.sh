@@ -28,6 +28,7 @@ expect() { # WHAT EXPECTED ARGUMENTS…
     esac
 }
 "$program" doctor | grep -q "with bounds checks" || { echo "the doctor doesn't tell"; failures=1; }
+expect "saying so" "*256 MiB a memory, and guests carry bounds checks*" -v --invoke load "$folder/guest.wat" 0
 expect "the last word" 0 --invoke load "$folder/guest.wat" 65532
 for at in 65533 65536 2147483647 -1; do
     expect "an access at $at" "*out of bounds memory access*" --invoke load "$folder/guest.wat" "$at"

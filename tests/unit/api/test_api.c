@@ -336,6 +336,31 @@ static void limits_hold(void **state)
 
 #define WASI "\"wasi_snapshot_preview1\""
 
+/* Engines count all memories together: one engine a process, so the usual one makes room for it. */
+static void all_memories_together_are_limited(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_engine_options options = TW_ENGINE_OPTIONS_INIT;
+    options.max_committed = 10 << 16;
+    tw_engine_free(engine);
+    OK(tw_engine_new(&options, &engine, &error));
+    tw_module *module = module_of("(module (memory 4) (func (export \"grow\") (param i32) (result i32) (memory.grow (local.get 0))))");
+    tw_instance *a = spawn(module, NULL), *b = spawn(module, NULL), *none;
+    assert_int_equal(tw_instance_spawn(module, NULL, &none, &error), TW_LIMIT);
+    assert_non_null(strstr(error.message, "over the limit of 655360"));
+    tw_val pages = {.kind = TW_VAL_I32, .of.i32 = 3}, was;
+    OK(tw_instance_call(a, "grow", &pages, 1, &was, 1, &error));
+    assert_int_equal(was.of.i32, -1);
+    tw_instance_free(b);
+    OK(tw_instance_call(a, "grow", &pages, 1, &was, 1, &error));
+    assert_int_equal(was.of.i32, 4);
+    tw_instance_free(a);
+    tw_module_free(module);
+    tw_engine_free(engine);
+    OK(tw_engine_new(NULL, &engine, &error));
+}
+
 static void exit_codes_and_files_of_wasi(void **state)
 {
     (void)state;
@@ -426,6 +451,7 @@ int main(void)
         cmocka_unit_test(a_failed_start_is_reported),
         cmocka_unit_test(bad_modules_are_refused_with_a_reason),
         cmocka_unit_test(limits_hold),
+        cmocka_unit_test(all_memories_together_are_limited),
         cmocka_unit_test(exit_codes_and_files_of_wasi),
         cmocka_unit_test(the_doctor_speaks_both_formats),
         cmocka_unit_test(refusals_are_explained),
