@@ -806,17 +806,32 @@ bool tw_build_add_item(tw_builder *b, uint32_t loop, tw_item item)
     return true;
 }
 
-/* Loops among the items of if-loop `gone` become children of `parent`. A counted loop's trips are 0 anyway when a guard
- * fails; an if-loop takes the condition over. */
-static bool move_loops(tw_builder *b, uint32_t gone, uint32_t parent)
+/* What if-loop `child` becomes when the if-loop around it goes: it takes that one's condition over, as trips and as a value. False: no room. */
+static bool inherit(tw_builder *b, uint32_t gone, uint32_t child, uint32_t *trips, uint32_t *value)
 {
     tw_model *model = b->model;
-    uint32_t condition = tw_expr_op(model, TW_OP_I32_WRAP_I64, 32, model->loops[gone].trips, TW_NONE), none = tw_expr_const(model, 64, 0);
-    for (uint32_t i = 0; i < model->loops[gone].item_count; i++) {
-        if (model->loops[gone].items[i].kind != TW_ITEM_LOOP) continue;
-        tw_model_loop *child = &model->loops[model->loops[gone].items[i].index];
-        child->parent = parent;
-        if (child->is_if && (child->trips = tw_expr_select(model, condition, child->trips, none)) == TW_NONE) return fail_memory(b);
+    uint32_t condition = tw_expr_op(model, TW_OP_I32_WRAP_I64, 32, model->loops[gone].trips, TW_NONE);
+    *trips = tw_expr_select(model, condition, model->loops[child].trips, tw_expr_const(model, 64, 0));
+    *value = add_op(b, TW_OP_I32_AND, TW_I32, b->if_value[child], b->if_value[gone], TW_NONE);
+    return *trips != TW_NONE && *value != TW_NONE;
+}
+
+/* Loops among the items of if-loop `gone` become children of `parent`. A counted loop's trips are 0 anyway when a guard
+ * fails. All of them or, for want of room, none. */
+static bool move_loops(tw_builder *b, uint32_t gone, uint32_t parent)
+{
+    tw_model_loop *loops = b->model->loops;
+    const tw_item *items = loops[gone].items;
+    uint32_t count = loops[gone].item_count, trips, value;
+    for (uint32_t i = 0; i < count; i++)
+        if (items[i].kind == TW_ITEM_LOOP && loops[items[i].index].is_if && !inherit(b, gone, items[i].index, &trips, &value)) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (items[i].kind != TW_ITEM_LOOP) continue;
+        uint32_t child = items[i].index;
+        loops[child].parent = parent;
+        if (!loops[child].is_if || !inherit(b, gone, child, &trips, &value)) continue; /* there was room */
+        loops[child].trips = trips;
+        b->if_value[child] = value;
     }
     return true;
 }

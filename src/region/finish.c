@@ -29,16 +29,14 @@ static uint32_t both(tw_model *model, uint32_t x, uint32_t y)
     return model->value_count++;
 }
 
-/* The items of if-loop `gone` with its condition as their guard. Counted loops have it in their trips already. */
+/* The items of if-loop `gone` with its condition as their guard. Counted loops have it in their trips already; if-loops get it
+ * from the splice that follows. */
 static bool predicate_items(tw_builder *b, uint32_t gone, uint32_t parent)
 {
     tw_model *model = b->model;
     for (uint32_t i = 0; i < model->loops[gone].item_count; i++) {
         tw_item *item = &model->loops[gone].items[i];
-        if (item->kind == TW_ITEM_LOOP) {
-            if (model->loops[item->index].is_if) b->if_value[item->index] = both(model, b->if_value[item->index], b->if_value[gone]);
-            continue;
-        }
+        if (item->kind == TW_ITEM_LOOP) continue;
         item->guard = both(model, item->guard, b->if_value[gone]);
         model->accesses[item->index].loop = parent;
         uint32_t address = model->accesses[item->index].address;
