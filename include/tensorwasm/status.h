@@ -30,7 +30,9 @@ extern "C" {
     X(IO, "io", "the operating system refused a file, a pipe or a mapping")                        \
     X(REFUSED, "refused", "a region was refused: the detail names the refusal")                    \
     X(INTERNAL, "internal", "a promise inside TensorWasm was broken: please report it")            \
-    X(UNTRUSTED, "untrusted", "a snapshot doesn't authenticate, or is one that its reader was told not to take")
+    X(UNTRUSTED, "untrusted", "a snapshot doesn't authenticate, or is one that its reader was told not to take") \
+    X(UNAVAILABLE, "unavailable", "a device, its driver or a kind of memory isn't here")           \
+    X(DEVICE, "device", "a device or its driver failed")
 
 typedef enum tw_status {
 #define TW_STATUS_ENUM(name, text, meaning) TW_##name,

@@ -93,6 +93,7 @@ const cli_command *cli_command_at(size_t index);
 /* NULL when there is none of that name. */
 const cli_command *cli_command_find(const char *name);
 
-extern const cli_command cli_run, cli_validate, cli_inspect, cli_snapshot, cli_doctor, cli_help, cli_generate, cli_finish_kernels;
+extern const cli_command cli_run, cli_validate, cli_inspect, cli_snapshot, cli_devices, cli_doctor, cli_help, cli_generate,
+    cli_finish_kernels;
 
 #endif

@@ -5,7 +5,7 @@
 
 static const cli_command *const commands[] = {
     &cli_run,    &cli_validate, &cli_inspect,  &cli_snapshot,
-    &cli_doctor, &cli_help,     &cli_generate, &cli_finish_kernels,
+    &cli_devices, &cli_doctor,  &cli_help,     &cli_generate, &cli_finish_kernels,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 

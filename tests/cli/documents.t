@@ -4,7 +4,7 @@ Every option of every command is in each of them:
 
   $ tensor-wasm generate man > man; tensor-wasm generate bash > bash
   $ tensor-wasm generate zsh > zsh; tensor-wasm generate fish > fish
-  $ for c in run validate inspect snapshot doctor; do tensor-wasm $c --help; done | grep -o '^  .\{4\}--[a-z0-9-]*' |
+  $ for c in run validate inspect snapshot devices doctor; do tensor-wasm $c --help; done | grep -o '^  .\{4\}--[a-z0-9-]*' |
   >   sed 's/.*--//' | sort -u > options; test $(wc -l < options) -ge 20 && echo many
   many
   $ for o in $(cat options); do

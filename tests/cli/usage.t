@@ -18,7 +18,7 @@ The version and the overview:
 
 Each command explains itself, by --help and by help:
 
-  $ for c in run validate inspect snapshot doctor help; do
+  $ for c in run validate inspect snapshot devices doctor help; do
   >   tensor-wasm $c --help > a && tensor-wasm help $c > b && cmp a b && tensor-wasm $c -h | cmp - a &&
   >   head -1 a && grep -c '^Examples:' a
   > done
@@ -30,6 +30,8 @@ Each command explains itself, by --help and by help:
   1
   tensor-wasm snapshot: checks a snapshot file, and says what is in it
   1
+  tensor-wasm devices: lists devices that buffers can be shared with
+  1
   tensor-wasm doctor: says what this machine offers
   1
   tensor-wasm help: explains a command
@@ -37,7 +39,7 @@ Each command explains itself, by --help and by help:
 
 No line of help is wider than a terminal:
 
-  $ for c in run validate inspect snapshot doctor help; do tensor-wasm $c --help; done | awk 'length > 100'
+  $ for c in run validate inspect snapshot devices doctor help; do tensor-wasm $c --help; done | awk 'length > 100'
 
 What is nearly right is named:
 

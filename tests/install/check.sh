@@ -22,14 +22,14 @@ export PKG_CONFIG_PATH="$pc"
 worker=libexec/tensorwasm/tensor-wasm-compile
 [ -x "$build/$worker" ] || worker=
 for file in bin/tensor-wasm $worker include/tensorwasm/tensorwasm.h \
-    include/tensorwasm/status.h include/tensorwasm/snapshot.h share/man/man1/tensor-wasm.1 share/bash-completion/completions/tensor-wasm \
+    include/tensorwasm/status.h include/tensorwasm/snapshot.h include/tensorwasm/buffer.h share/man/man1/tensor-wasm.1 share/bash-completion/completions/tensor-wasm \
     share/zsh/site-functions/_tensor-wasm share/fish/vendor_completions.d/tensor-wasm.fish; do
     [ -s "$prefix/$file" ] || wrong "$file is missing"
 done
 
 # The symbols are those that the headers declare: no fewer, and none of what is inside.
 nm -D --defined-only "$lib/libtensorwasm.so" | awk '{ print $3 }' | sort >"$scratch/exported"
-"$cc" -E -P -I"$prefix/include" "$prefix/include/tensorwasm/snapshot.h" | # includes the others
+printf '#include <tensorwasm/snapshot.h>\n#include <tensorwasm/buffer.h>\n' | "$cc" -E -P -I"$prefix/include" - | # they include the others
     grep -o '^[A-Za-z_][A-Za-z0-9_ ]*[ *]tw_[a-z0-9_]*(' | grep -o 'tw_[a-z0-9_]*($' | tr -d '(' | sort -u >"$scratch/declared"
 [ "$(wc -l <"$scratch/declared")" -ge 30 ] || wrong "the headers' functions weren't found"
 diff "$scratch/declared" "$scratch/exported" || wrong "declared (<) and exported (>) differ"
@@ -49,6 +49,7 @@ LD_LIBRARY_PATH=$lib "$scratch/smallest" | grep -qx 12 || wrong "smallest doesn'
 
 # Header and program in C++ as well.
 echo '#include <tensorwasm/snapshot.h>
+#include <tensorwasm/buffer.h>
 int main() { return tw_abi_version() == TW_ABI_VERSION ? 0 : 1; }' >"$scratch/plus.cc"
 # shellcheck disable=SC2046
 g++ -std=c++17 -Wall -Wextra -o "$scratch/plus" "$scratch/plus.cc" $(pkg-config --cflags --libs tensorwasm) &&

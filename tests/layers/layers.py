@@ -31,6 +31,8 @@ ROOMS = {
     "engine": "memory os",
     "kcache": "os",
     "device": "memory os",
+    "device/cuda": "device memory os",
+    "device/opencl": "device memory os",
     "dispatch": "region kcache device compile memory os",
     "host": "engine device memory os",
     "tenant": "os",
@@ -39,8 +41,8 @@ ROOMS = {
     # puts a module's way together, from bytes to calls
     "instance": "engine host dispatch snapshot tenant rewrite region wasm kcache compile device memory os",
     # implements the public API: everything below
-    "api": "instance host tenant snapshot dispatch compile kcache device engine memory rewrite region analysis lift "
-           "ir wasm json os",
+    "api": "instance host tenant snapshot dispatch compile kcache device/cuda device/opencl device engine memory "
+           "rewrite region analysis lift ir wasm json os",
     # the first users of the public API: never the inside
     "cli": "json os",
     "server": "json os",
@@ -59,8 +61,9 @@ FOREIGN = {
     "isl/": "schedule",
     "llvm-c/": "codegen",
     "llvm/": "",
-    "cuda": "device memory",
-    "CL/": "device memory",
+    # found at run time, by declarations of our own
+    "cuda": "",
+    "CL/": "",
     "sodium": "kcache snapshot",
     "zstd": "snapshot",
     "jansson": "json cli server store region compile compile/worker api instance",
@@ -180,6 +183,10 @@ PLANTED = [
     ("snapshot/a.c", '#include <zstd.h>\n#include "blake3/blake3.h"', False),
     ("kcache/a.c", "#include <zstd.h>", True),
     ("snapshot/a.c", '#include "engine/engine.h"', True),
+    ("device/cuda/a.c", "#include <cuda.h>", True),
+    ("device/cuda/a.c", '#include "device/opencl/cl.h"', True),
+    ("device/a.c", '#include "device/cuda/cuda.h"', True),
+    ("api/a.c", '#include "device/cuda/cuda.h"', False),
     ("wasm/a.c", "// no include: \"ir/ir.h\"", False),
 ]
 
