@@ -143,6 +143,9 @@ static tw_status check_access(check *c)
 {
     const tw_op_info *info = tw_op_describe(c->instr.op);
     uint32_t align = c->instr.imm.mem.align;
+    if (c->instr.imm.mem.named && c->limits->memories < 2)
+        return CHECK_FAIL(c, TW_UNSUPPORTED, "%s names its memory: that belongs to the proposal multi-memory, which isn't supported",
+                          info->name);
     TW_TRY(check_memory_index(c, c->instr.imm.mem.memory));
     if ((uint32_t)1 << align > info->access)
         return CHECK_FAIL(c, TW_INVALID, "%s: alignment 2^%u is larger than the access", info->name, align);

@@ -39,7 +39,8 @@ static tw_status read_mem(tw_reader *reader, tw_instr *out, tw_error *error)
     uint32_t align, offset;
     out->imm.mem.memory = out->imm.mem.lane = 0;
     TW_TRY(tw_read_u32(reader, "alignment", &align, error));
-    if (align & 0x40) TW_TRY(tw_read_u32(reader, "memory index", &out->imm.mem.memory, error));
+    out->imm.mem.named = align & 0x40;
+    if (out->imm.mem.named) TW_TRY(tw_read_u32(reader, "memory index", &out->imm.mem.memory, error));
     align &= ~(uint32_t)0x40;
     if (align >= 32) return TW_READ_FAIL(&start, error, TW_MALFORMED, "alignment 2^%u", align);
     TW_TRY(tw_read_u32(reader, "memory offset", &offset, error));

@@ -153,7 +153,7 @@ typedef struct tw_instr {
         uint32_t index;                                  /* label, func, local, global, table, data, elem, memory */
         struct { uint32_t type, table; } call_indirect;
         struct { uint32_t count; tw_span raw; } labels;  /* raw: count + 1 LEBs; read with tw_wasm_read_u32 */
-        struct { uint32_t align, lane; uint64_t offset; uint32_t memory; } mem; /* align: its logarithm */
+        struct { uint32_t align, lane; uint64_t offset; uint32_t memory; bool named; } mem; /* align: its logarithm; named: the bytes say which memory */
         struct { uint32_t first, second; } pair; /* as written: data memory, elem table; *.copy: destination source */
         struct { uint32_t count; tw_span raw; } types;   /* select t*: a byte each */
         int32_t i32;

@@ -142,6 +142,7 @@ static void unknown_opcodes_say_whose_they_are(void **state)
         {{0xD5, 0}, 2, TW_UNSUPPORTED, "typed function references"},
         {{0xD6, 0}, 2, TW_UNSUPPORTED, "typed function references"},
         {{0xD3}, 1, TW_UNSUPPORTED, "garbage collection"},
+        {{0x41, 0, 0x28, 0x42, 0, 0, 0x1A}, 7, TW_UNSUPPORTED, "multi-memory"}, /* i32.load of memory 0, named */
         {{0xFB, 0, 0}, 3, TW_UNSUPPORTED, "garbage collection"},
         {{0xFE, 0x03, 0}, 3, TW_UNSUPPORTED, "shared memory and atomics"},
         {{0x1F, 0x40, 0, 0x0B}, 4, TW_UNSUPPORTED, "exception handling"},
