@@ -188,6 +188,7 @@ typedef struct tw_spawn_options {
     uint64_t max_memory;                  /* 0 = the engine's */
     uint64_t timeout_ns;                  /* for instantiation and each call; 0 = none. Ends the call; the instance goes on, but
                                              for one stopped in the middle of a kernel: that counts as terminated */
+    int32_t *exit_code;                   /* NULL, or where a spawn that fails with TW_EXIT leaves the code */
 } tw_spawn_options;
 #define TW_SPAWN_OPTIONS_INIT {.size = sizeof(tw_spawn_options)}
 
@@ -213,7 +214,8 @@ typedef enum tw_format { TW_FORMAT_TEXT, TW_FORMAT_JSON } tw_format;
 tw_status tw_instance_report(const tw_instance *instance, tw_format format, char **text, tw_error *error);
 /* Every loop of the module: name, place, depth, model or refusal. *text is malloc'd, free() it. */
 tw_status tw_module_inspect(const tw_module *module, tw_format format, char **text, tw_error *error);
-/* One region by name: "ir", "model", "plan", "schedule" or "llvm". *text is malloc'd, free() it. */
+/* One region by name: "ir", "model", "plan", "schedule" or "llvm". TW_NOT_FOUND when the module has no loop of that name,
+ * TW_REFUSED when it has and the loop is no region, or only part of one. *text is malloc'd, free() it. */
 tw_status tw_module_dump(const tw_module *module, const char *what, const char *region, char **text, tw_error *error);
 /* What a refusal means and what to change; NULL when there is no such refusal. Static. */
 const char *tw_refusal_explain(const char *refusal);

@@ -161,13 +161,29 @@ static const tw_model *find_model(const tw_survey *survey, const char *name)
     return NULL;
 }
 
+/* A loop that has a name but is no region is told with its reason. */
+static tw_status no_region(const tw_survey *survey, const char *name, tw_error *error)
+{
+    for (uint32_t i = 0; i < survey->loop_count; i++) {
+        const tw_survey_loop *loop = &survey->loops[i];
+        if (strcmp(loop->name, name)) continue;
+        if (standing_of(loop) == IS_INNER)
+            return tw_fail(error, TW_REFUSED, "%.200s is part of the region %.200s", name,
+                           survey->regions[loop->region].model->name);
+        return tw_fail(error, TW_REFUSED, "%.200s is a loop, but no region: %s: %.500s", name,
+                       tw_refusal_name((tw_refusal)loop->refusal),
+                       loop->detail ? loop->detail : tw_refusal_meaning((tw_refusal)loop->refusal));
+    }
+    return tw_fail(error, TW_NOT_FOUND, "the module has no region %.200s", name);
+}
+
 static tw_status dump(const tw_module *module, const char *what, const char *region, tw_bytes *out, tw_error *error)
 {
     if (!strcmp(what, "ir")) return tw_survey_print_ir(&module->wasm, region, out, error);
     const tw_survey *survey;
     TW_TRY(tw_runtime_survey((tw_module *)module, &survey, error));
     const tw_model *model = find_model(survey, region);
-    if (!model) return tw_fail(error, TW_NOT_FOUND, "the module has no region %.200s", region);
+    if (!model) return no_region(survey, region, error);
     if (!strcmp(what, "model")) tw_model_print(model, out);
     else if (!strcmp(what, "plan")) tw_plan_print(model, out);
     else return tw_runtime_dump_kernel(module->engine, model, what, out, error);

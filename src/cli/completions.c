@@ -6,14 +6,13 @@
 #include "cli/command.h"
 #include "cli/generate.h"
 
-/* In single quotes for a POSIX shell, and for zsh and fish too: the texts of the tables hold quotes, but are
- * printed without them. */
+/* Inside single quotes. Those of the text end them, give a quote, and begin them again: bash, zsh and fish agree on that. */
 static void print_quoted(FILE *out, const char *text, const char *escaped)
 {
     for (; *text; text++) {
-        if (*text == '\'') continue;
         if (strchr(escaped, *text)) fputc('\\', out);
-        fputc(*text, out);
+        if (*text == '\'') fputs("'\\''", out);
+        else fputc(*text, out);
     }
 }
 

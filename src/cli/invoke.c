@@ -69,6 +69,21 @@ static void write_signature(char *text, size_t room, const tw_val_kind *params, 
         used += (size_t)snprintf(text + used, room - used, "%s%s", i ? ", " : "", cli_val_kind_name(results[i]));
 }
 
+/* A program and an initialiser are called with nothing, and give nothing. */
+static bool is_plain(const tw_module *module, const char *name, tw_error *error)
+{
+    const tw_val_kind *params, *results;
+    size_t param_count, result_count;
+    char signature[256];
+    if (tw_module_func_type(module, name, &params, &param_count, &results, &result_count, error)) return false;
+    if (!param_count && !result_count) return true;
+    write_signature(signature, sizeof signature, params, param_count, results, result_count);
+    *error = (tw_error){.status = TW_INVALID, .function = TW_NO_FUNCTION, .offset = TW_NO_OFFSET};
+    snprintf(error->message, sizeof error->message, "exports %s%s, which should take no arguments and give no results", name,
+             signature);
+    return false;
+}
+
 static int type_arguments(cli_invocation *v, const tw_val_kind *params, char **texts)
 {
     for (size_t i = 0; i < v->arg_count; i++)
@@ -114,6 +129,9 @@ int cli_invocation_prepare(cli_invocation *v, const tw_module *module, const cha
     bool program = exports_function(module, "_start");
     *v = (cli_invocation){.name = invoke ? invoke : program ? "_start" : NULL, .prints = invoke != NULL};
     v->initialize = exports_function(module, "_initialize") && !(invoke && !strcmp(invoke, "_initialize"));
+    tw_error error;
+    if (v->initialize && !is_plain(module, "_initialize", &error)) return cli_failure(false, operands->items[0], &error);
+    if (program && !invoke && !is_plain(module, "_start", &error)) return cli_failure(false, operands->items[0], &error);
     if (!v->name) {
         prepare_nothing(v, module);
         return CLI_EXIT_DONE;

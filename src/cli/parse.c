@@ -81,8 +81,9 @@ static const char *shape(const cli_option *option)
     case CLI_SIZE: return "a size, like 65536, 64KiB, 256MiB or 4GiB";
     case CLI_DURATION: return "a time with its unit, like 500ms, 2s or 1m, and more than 0";
     case CLI_CHOICE: return option->value;
-    default: return "a value";
+    default: break;
     }
+    return option->hint == CLI_HINT_FOLDER ? "a folder" : option->hint == CLI_HINT_FILE ? "a file" : "a value";
 }
 
 static bool append(cli_list *list, const char *item)
@@ -98,7 +99,7 @@ static bool store(void *field, const cli_option *option, const char *value)
 {
     switch (option->kind) {
     case CLI_FLAG: *(bool *)field = true; return true;
-    case CLI_TEXT: *(const char **)field = value; return true;
+    case CLI_TEXT: *(const char **)field = value; return *value || option->hint == CLI_HINT_NONE;
     case CLI_LIST: return append(field, value);
     case CLI_COUNT: return cli_parse_count(value, field);
     case CLI_NUMBER: return cli_parse_number(value, field);

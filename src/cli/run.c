@@ -4,6 +4,7 @@
  * The order is: everything of the command line that can be wrong is looked at before any guest code runs, so that a
  * usage error has no effects; then spawn, `_initialize` for a reactor, the function; then the report; then the exit
  * code. */
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -30,6 +31,7 @@ typedef struct settings {
 } settings;
 
 enum { REPORT_UNASKED = -1 };
+enum { MIN_STACK = 64 << 10, MAX_STACK = 256 << 20 }; /* tw_engine_options' */
 
 /* The order is that of the words of --offload, which is that of tw_offload. */
 _Static_assert(TW_OFFLOAD_OFF == 0 && TW_OFFLOAD_AUTO == 1 && TW_OFFLOAD_FORCE == 2, "--offload's words");
@@ -49,8 +51,10 @@ typedef struct holder {
     tw_engine *engine;
     tw_kernel_cache *cache;
     char *folder; /* of the cache, when it has one */
+    FILE *report; /* where --report-file said */
     tw_module *module;
     tw_instance *instance;
+    int32_t exit_code; /* of a start function that left through proc_exit: then there is no instance */
     cli_wasi wasi;
     cli_invocation invocation;
 } holder;
@@ -129,6 +133,7 @@ static tw_status spawn(holder *h, tw_error *error)
     options.wasi = &h->wasi.options;
     options.max_memory = h->s->max_memory;
     options.timeout_ns = h->s->timeout_ns;
+    options.exit_code = &h->exit_code;
     return tw_instance_spawn(h->module, &options, &h->instance, error);
 }
 
@@ -181,7 +186,7 @@ static int exit_code(const holder *h, tw_status status, const tw_error *error)
     char message[128];
     switch (status) {
     case TW_OK: return CLI_EXIT_DONE;
-    case TW_EXIT: return tw_instance_exit_code(h->instance);
+    case TW_EXIT: return h->instance ? tw_instance_exit_code(h->instance) : h->exit_code;
     case TW_TRAP: cli_say("%s", error->message); return CLI_EXIT_TRAP;
     case TW_TIMEOUT:
         cli_timeout_message(message, h->s->timeout_ns);
@@ -197,28 +202,37 @@ static bool wants_report(const settings *s)
     return s->report || s->report_file || s->report_format != REPORT_UNASKED;
 }
 
-static bool write_report(const settings *s, const char *text)
+/* Before the guest runs: it would be a pity to lose the report for a slip in the file's name. */
+static bool open_report(holder *h)
 {
-    FILE *file = s->report_file ? fopen(s->report_file, "w") : stderr;
-    bool written = file && fputs(text, file) >= 0;
-    if (s->report_file && file && fclose(file)) written = false;
-    return written;
+    const char *path = h->s->report_file;
+    h->report = path ? fopen(path, "we") : stderr;
+    if (!h->report) cli_say("--report-file: %s: %s", path, strerror(errno));
+    return h->report != NULL;
 }
 
-static int report(const holder *h)
+static bool close_report(holder *h)
+{
+    bool closed = !h->report || h->report == stderr || !fclose(h->report);
+    h->report = NULL;
+    return closed;
+}
+
+static int report(holder *h)
 {
     char *text;
     tw_error error;
     tw_format format = h->s->report_format == TW_FORMAT_JSON ? TW_FORMAT_JSON : TW_FORMAT_TEXT;
     if (tw_instance_report(h->instance, format, &text, &error)) return cli_failure(false, "the report", &error);
-    bool written = write_report(h->s, text);
+    bool written = fputs(text, h->report) >= 0;
+    if (!close_report(h)) written = false;
     free(text);
     if (!written) cli_say("the report can't be written to %s", h->s->report_file ? h->s->report_file : "stderr");
     return written ? CLI_EXIT_DONE : CLI_EXIT_FAILURE;
 }
 
 /* The guest's own ending comes first: a report that fails is told, but only changes the code of a success. */
-static int finish(const holder *h, tw_status status, const tw_error *error)
+static int finish(holder *h, tw_status status, const tw_error *error)
 {
     if (!status) cli_invocation_print(&h->invocation, stdout);
     fflush(stdout);
@@ -243,12 +257,14 @@ static int run_guest(holder *h, const cli_operands *operands)
     int code = cli_invocation_prepare(&h->invocation, h->module, h->s->invoke, operands);
     if (code) return code;
     if (make_cache(h, &error)) return cli_failure(false, NULL, &error);
+    if (!open_report(h)) return CLI_EXIT_FAILURE;
     if (!h->invocation.name && h->invocation.hint[0] && !h->s->quiet) cli_say("%s: %s", h->path, h->invocation.hint);
     return finish(h, live(h, &error), &error);
 }
 
 static void release(holder *h)
 {
+    close_report(h);
     tw_instance_free(h->instance);
     tw_module_free(h->module);
     tw_kernel_cache_free(h->cache);
@@ -262,6 +278,8 @@ static int run(const void *given, const cli_operands *operands)
 {
     const settings *s = given;
     holder h = {.s = s, .path = operands->items[0]};
+    if (s->max_stack < MIN_STACK || s->max_stack > MAX_STACK)
+        return cli_usage_error(false, "run", "--max-stack must lie between 64KiB and 256MiB");
     int code = cli_wasi_prepare(&h.wasi, &s->dirs, &s->env, s->argv0, operands);
     /* A guest that writes to a closed pipe or past the limit on file sizes gets an error code, as from any WASI host. */
     signal(SIGPIPE, SIG_IGN);
@@ -317,7 +335,7 @@ static const cli_option options[] = {
 
 static const cli_example examples[] = {
     {"tensor-wasm hello.wasm", "runs a WASI program; 'run' may be left out"},
-    {"tensor-wasm run --dir data --env LANG=C app.wasm in.txt -o out.txt",
+    {"tensor-wasm run --dir data --env LANG=C app.wasm data/in.txt -o data/out.txt",
      "everything behind app.wasm is the program's; it sees the folder data"},
     {"tensor-wasm run --dir /srv/in::/in app.wasm /in/a.txt", "the guest knows the folder /srv/in as /in"},
     {"tensor-wasm run --invoke add add.wat 7 -5", "prints 2"},

@@ -41,7 +41,8 @@ void cli_suggestion_offer(cli_suggestion *suggestion, const char *word)
     size_t enough = 1 + word_size / 4;
     /* A word cut short is meant too: "--max-mem", "val". */
     if (wanted_size >= 3 && !strncmp(suggestion->wanted, word, wanted_size)) d = 1;
-    if (d > enough || d >= suggestion->distance) return;
+    /* The word itself is no other, and of one where every letter is changed nothing is left. */
+    if (d == 0 || d >= word_size || d > enough || d >= suggestion->distance) return;
     suggestion->distance = d;
     suggestion->best = word;
 }

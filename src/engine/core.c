@@ -78,11 +78,26 @@ void tw_core_free(tw_core *core)
     free(core);
 }
 
+/* "--> <anon>:3:7" of the assembler's messages becomes "--> line 3:7": whose text it is knows the caller. */
+static void name_line(char *message)
+{
+    static const char before[] = "<anon>:", after[] = "line ";
+    char *found = strstr(message, before);
+    if (!found) return;
+    memcpy(found, after, sizeof after - 1);
+    char *rest = found + sizeof before - 1;
+    memmove(found + sizeof after - 1, rest, strlen(rest) + 1);
+}
+
 tw_status tw_core_assemble(const char *text, size_t size, tw_bytes *out, tw_error *error)
 {
     wasm_byte_vec_t binary;
     wasmtime_error_t *failure = wasmtime_wat2wasm(text, size, &binary);
-    if (failure) return tw_engine_fail(error, TW_MALFORMED, failure);
+    if (failure) {
+        tw_engine_fail(error, TW_MALFORMED, failure);
+        if (error) name_line(error->message);
+        return TW_MALFORMED;
+    }
     tw_bytes_append(out, binary.data, binary.size);
     wasm_byte_vec_delete(&binary);
     return out->failed ? tw_fail_memory(error) : TW_OK;

@@ -105,7 +105,8 @@ static wasm_trap_t *call_binding(tw_store *store, const tw_binding *binding, was
 {
     wasmtime_caller_t *before = store->caller;
     store->caller = caller;
-    tw_error error;
+    tw_error error; /* all of it but the text, which is long */
+    error.status = TW_OK, error.function = TW_NO_FUNCTION, error.offset = TW_NO_OFFSET;
     error.message[0] = 0;
     tw_status status = binding->call(binding->context, store, (tw_raw *)values, count, &error);
     store->caller = before;

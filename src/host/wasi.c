@@ -323,13 +323,25 @@ static tw_status on_poll_oneoff(void *context, tw_store *store, tw_raw *values, 
     return answer(values, number);
 }
 
+/* ---- proc_exit ---- */
+
+static tw_status on_proc_exit(void *context, tw_store *store, tw_raw *values, size_t count, tw_error *error)
+{
+    (void)store;
+    (void)count;
+    tw_wasi *wasi = context;
+    wasi->exited = true;
+    wasi->exit_code = values[0].i32;
+    return tw_fail(error, TW_EXIT, "the guest exited with code %d", wasi->exit_code);
+}
+
 /* ---- names ---- */
 
 bool tw_wasi_binding(const char *name, tw_wasi *wasi, tw_binding *out)
 {
     static const struct { const char *name; tw_raw_func call; } ours[] = {
         {"fd_read", on_fd_read}, {"fd_close", on_fd_close}, {"fd_renumber", on_fd_renumber},
-        {"poll_oneoff", on_poll_oneoff},
+        {"poll_oneoff", on_poll_oneoff}, {"proc_exit", on_proc_exit},
     };
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
         if (strcmp(name, ours[i].name)) continue;

@@ -2,13 +2,14 @@
 #ifndef TW_HOST_WASI_H
 #define TW_HOST_WASI_H
 
-/* WASI preview 1 is the engine's, but for the calls that sleep. The engine sleeps where nobody can wake it, so a
+/* WASI preview 1 is the engine's, but for the calls that sleep and proc_exit. The engine sleeps where nobody can wake it, so a
  * terminated guest would go on sleeping. Ours:
  *
  *   poll_oneoff                clocks and the host's standard input are waited for here; other descriptors never make
  *                              a guest wait, and the engine answers for them
  *   fd_read                    of the host's standard input, here; of anything else, passed on
  *   fd_close, fd_renumber      passed on, and watched: which descriptor is standard input?
+ *   proc_exit                  here, for every code: the engine takes 0 to 125 only
  *
  * Standard input is read directly, never through the engine, which would read ahead into a buffer of its own. A guest
  * that writes to a full pipe can't be woken. */
@@ -21,6 +22,8 @@
 typedef struct tw_wasi {
     tw_waker *waker;
     int64_t stdin_fd; /* the guest's descriptor that is the host's standard input; -1 = none */
+    bool exited;      /* through proc_exit, with: */
+    int32_t exit_code;
 } tw_wasi;
 
 /* *out is our function for a name of WASI preview 1; false: the engine's own will do. The context is wasi. */

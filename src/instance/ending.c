@@ -113,10 +113,7 @@ tw_status tw_runtime_ending(tw_instance *instance, const tw_ending *ending, tw_s
         tw_bytes_printf(&text, "trap: %s", tw_trap_text(ending->trap));
         return report(instance, TW_TRAP, &text, ending, error);
     }
-    if (ending->status == TW_EXIT && !ending->from_host) {
-        instance->exit_code = ending->exit_code;
-        return tw_fail(error, TW_EXIT, "the guest exited with code %d", ending->exit_code);
-    }
+    if (ending->status == TW_EXIT && instance->wasi.exited) instance->exit_code = instance->wasi.exit_code;
     if (error) *error = ending->error;
     return ending->status;
 }

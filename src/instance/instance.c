@@ -126,8 +126,9 @@ tw_status tw_runtime_spawn(tw_module *module, const tw_spawn_options *options, t
     instance->timeout_ns = options->timeout_ns;
     tw_runtime_module_retain(module);
     tw_stopper_init(&instance->stopper, &module->engine->watch);
-    instance->wasi = (tw_wasi){&instance->stopper.waker, options->wasi && options->wasi->inherit_stdin ? 0 : -1};
+    instance->wasi = (tw_wasi){&instance->stopper.waker, options->wasi && options->wasi->inherit_stdin ? 0 : -1, false, 0};
     tw_status status = fill(instance, options, error);
+    if (status == TW_EXIT && options->exit_code) *options->exit_code = instance->exit_code;
     if (status == TW_OK) *out = instance;
     else tw_runtime_free(instance);
     return status;

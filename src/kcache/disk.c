@@ -136,7 +136,7 @@ static bool open_folder(tw_disk *disk, const char *directory, char *reason, size
     for (size_t length = strlen(path); length > 1 && path[length - 1] == '/'; ) path[--length] = 0;
     bool made = *path && make_folders(path);
     disk->folder = made ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-    int why = errno;
+    int why = *directory ? errno : ENOENT;
     free(path);
     if (disk->folder < 0) return refuse(reason, size, "%s", why == ELOOP || why == ENOTDIR ? "it is not a folder" : strerror(why));
     struct stat info;

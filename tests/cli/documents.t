@@ -20,6 +20,12 @@ Each is well formed, as far as its reader is installed:
   $ ! command -v fish >/dev/null || fish -n fish
   $ ! command -v groff >/dev/null || groff -man -ww -Tutf8 man 2>&1 >/dev/null
 
+Apostrophes of the tables arrive:
+
+  $ grep -c "argv0.*guest'..'s argument 0" zsh fish
+  zsh:1
+  fish:1
+
 bash offers commands, options and the words of a choice:
 
   $ cat > complete.sh <<'END'

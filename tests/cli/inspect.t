@@ -56,6 +56,24 @@ Each stage can be seen:
   > d = json.load(sys.stdin); print(d["dump"], d["region"], d["text"] == open("model").read())'
   model saxpy#0 True
 
+A loop that isn't a region has no model, and the reason is told:
+
+  $ tensor-wasm inspect --dump=model $GUESTS/loops.wasm prefix#0
+  ! tensor-wasm: .*loops.wasm: prefix#0 is a loop, but no region: carried-scalar: .* (re)
+  [1]
+  $ tensor-wasm inspect --json --dump=plan $GUESTS/loops.wasm prefix#0 | grep -c '"status": "refused"'
+  1
+  $ cat > inner.wat <<'END'
+  > (module (memory 2) (func $f (param i32) (local i32 i32)
+  >   (loop (local.set 2 (i32.const 0))
+  >     (loop (f32.store (i32.add (i32.mul (local.get 1) (i32.const 400)) (i32.shl (local.get 2) (i32.const 2))) (f32.const 1))
+  >       (br_if 0 (i32.lt_u (local.tee 2 (i32.add (local.get 2) (i32.const 1))) (i32.const 100))))
+  >     (br_if 0 (i32.lt_u (local.tee 1 (i32.add (local.get 1) (i32.const 1))) (i32.const 100))))))
+  > END
+  $ tensor-wasm inspect --dump=model inner.wat f#1
+  ! tensor-wasm: inner.wat: f#1 is part of the region f#0
+  [1]
+
 A region that isn't there:
 
   $ tensor-wasm inspect --dump=ir $GUESTS/loops.wasm saxpi#0

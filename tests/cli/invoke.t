@@ -67,6 +67,10 @@ Mistakes name the signature, the argument, or the nearest export; nothing runs:
   ! tensor-wasm: --invoke: the module exports no function 'memory'; it exports add, all, swap, third, nothing, poke, funcref
   ! See 'tensor-wasm run --help'.
   [2]
+  $ echo '(module (func (export "v")))' > short.wat; tensor-wasm run --invoke m short.wat
+  ! tensor-wasm: --invoke: the module exports no function 'm'; it exports v
+  ! See 'tensor-wasm run --help'.
+  [2]
   $ tensor-wasm run --invoke funcref m.wat null
   ! tensor-wasm: argument 1 of funcref: 'null' is not of type funcref: give a function, which can't be written on a command line
   ! See 'tensor-wasm run --help'.
@@ -87,6 +91,19 @@ A module without anything to call is instantiated; what could be called is told 
   1
   $ tensor-wasm run start.wat 2>/dev/null
   [134]
+
+What a program or a reactor begins with has no arguments and no results; nothing is made up for them:
+
+  $ echo '(module (func (export "_start") (param i32 i64)))' > odd.wat; tensor-wasm run odd.wat
+  ! tensor-wasm: odd.wat: exports _start(i32, i64), which should take no arguments and give no results
+  [1]
+  $ echo '(module (func (export "_initialize") (result i32) (i32.const 1)) (func (export "f")))' > odd.wat
+  $ tensor-wasm run --invoke f odd.wat
+  ! tensor-wasm: odd.wat: exports _initialize() -> i32, which should take no arguments and give no results
+  [1]
+  $ echo '(module (func (export "_start") (param i32) (result i32) (local.get 0)))' > odd.wat
+  $ tensor-wasm run --invoke _start odd.wat 5
+  5
 
 A reactor's _initialize comes first, and once; a named _initialize is not called twice:
 

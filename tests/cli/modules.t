@@ -55,6 +55,8 @@ What isn't a module:
 
 What doesn't validate is told with its function and offset:
 
+  $ printf '(module\n (func (i32.ad)))' > typo.wat; tensor-wasm validate typo.wat 2>&1 | sed -n '2s/^ *//p'
+  --> line 2:9
   $ echo '(module (func) (func (result i32) (f32.const 0)))' > type.wat
   $ wat2wasm --no-check type.wat -o type.wasm; tensor-wasm validate --json type.wasm > error.json
   [1]
@@ -107,6 +109,6 @@ The stack is as large as asked for, however small the process's own is:
   $ tensor-wasm run --max-stack 64KiB --invoke r deep.wat 100000 2> /dev/null
   [134]
   $ tensor-wasm run --max-stack 1 --invoke r deep.wat 1
-  ! tensor-wasm: .*max_stack must lie between.* (re)
+  ! tensor-wasm: --max-stack must lie between 64KiB and 256MiB
   ! See 'tensor-wasm run --help'.
   [2]

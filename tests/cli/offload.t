@@ -44,9 +44,14 @@ The report goes to stderr, in text, unless told otherwise; a bare --report-forma
   $ tensor-wasm run --no-cache --offload force --report-format json --invoke at twice.wat 100 99 2>&1 >/dev/null |
   > python3 regions.py
   .*#0 200 0 (re)
+A report that can't be written is told before the guest runs:
+
   $ tensor-wasm run --no-cache --report-file none/report --invoke at twice.wat 100 99
+  ! tensor-wasm: --report-file: none/report: No such file or directory
+  [1]
+  $ tensor-wasm run --no-cache --report-file /dev/full --offload force --invoke at twice.wat 100 99
   198
-  ! tensor-wasm: the report can't be written to none/report
+  ! tensor-wasm: the report can't be written to /dev/full
   [1]
 
 A trap in the middle of a loop is the guest's: the report comes all the same, the exit code stays, and the place is that of the

@@ -146,6 +146,19 @@ Values are looked at, in both ways of writing them:
   ! See 'tensor-wasm inspect --help'.
   [2]
 
+  $ tensor-wasm run --cache-dir= x.wasm
+  ! tensor-wasm: --cache-dir: '' is not a folder
+  ! See 'tensor-wasm run --help'.
+  [2]
+  $ tensor-wasm run --report-file '' x.wasm
+  ! tensor-wasm: --report-file: '' is not a file
+  ! See 'tensor-wasm run --help'.
+  [2]
+  $ tensor-wasm snapshot verify --hmac-key-file
+  ! tensor-wasm: --hmac-key-file needs a file
+  ! See 'tensor-wasm snapshot --help'.
+  [2]
+
 The guest's world is checked before anything runs:
 
   $ tensor-wasm run --dir nowhere x.wasm

@@ -83,6 +83,18 @@ The exit code is the guest's:
   $ tensor-wasm run $GUESTS/leave.wasm now 125
   ! leaving
   [125]
+  $ tensor-wasm run $GUESTS/leave.wasm now 126
+  ! leaving
+  [126]
+  $ tensor-wasm run $GUESTS/leave.wasm now 255
+  ! leaving
+  [255]
+  $ cat > begin.wat <<'END'
+  > (module (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32))) (memory (export "memory") 1)
+  >   (func $f (call $exit (i32.const 200))) (start $f))
+  > END
+  $ tensor-wasm run begin.wat
+  [200]
 
 A module that imports what isn't there is told by name:
 

@@ -209,6 +209,8 @@ static void host_functions_see_memory_and_fail_with_their_own_status(void **stat
     assert_int_equal(tw_instance_call(instance, "f", &arg, 1, &result, 1, &error), TW_NOT_FOUND);
     assert_int_equal(error.status, TW_NOT_FOUND);
     assert_string_equal(error.message, "nobody is at home");
+    assert_int_equal(error.function, TW_NO_FUNCTION); /* what a host function doesn't say isn't made up */
+    assert_true(error.offset == TW_NO_OFFSET);
     tw_instance_free(instance);
     assert_int_equal(tw_instance_spawn(module, NULL, &none, &error), TW_LINK);
     assert_non_null(strstr(error.message, "\"env\".\"greet\" of type (i32 v128) -> (f64)"));
