@@ -14,6 +14,7 @@
  * Writers and readers are plain settings; they and keys may be used from any thread at once. The formats are specified in
  * docs/snapshot-format.md. */
 
+#include "tensorwasm/span.h"
 #include "tensorwasm/tensorwasm.h"
 
 #ifdef __cplusplus
@@ -90,11 +91,6 @@ tw_status tw_snapshot_key_read(tw_snapshot_key_kind kind, const char *path, tw_s
 void tw_snapshot_key_free(tw_snapshot_key *key);
 
 /* ---- state ---- */
-
-typedef struct tw_span {
-    const uint8_t *data; /* may be NULL when size is 0 */
-    size_t size;         /* bytes */
-} tw_span;
 
 /* 128 bits: high * 2^64 + low. */
 typedef struct tw_instance_id {

@@ -189,6 +189,7 @@ typedef struct tw_spawn_options {
     uint64_t timeout_ns;                  /* for instantiation and each call; 0 = none. Ends the call; the instance goes on, but
                                              for one stopped in the middle of a kernel: that counts as terminated */
     int32_t *exit_code;                   /* NULL, or where a spawn that fails with TW_EXIT leaves the code */
+    bool capturable;                      /* tw_instance_capture can be called (snapshot.h); the module is compiled once more for it */
 } tw_spawn_options;
 #define TW_SPAWN_OPTIONS_INIT {.size = sizeof(tw_spawn_options)}
 

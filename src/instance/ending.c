@@ -13,6 +13,9 @@
 typedef struct user_trace {
     uint32_t count;
     tw_frame frames[TW_MAX_FRAMES];
+    const char *segment_kind; /* "data" or "element": while a segment was copied; else NULL */
+    uint32_t segment;
+    uint64_t segment_place;
 } user_trace;
 
 /* ---- to the user's module ---- */
@@ -34,10 +37,26 @@ static bool is_loop_and_twin(const tw_rewrite *rewrite, uint32_t inner, uint32_t
     return false;
 }
 
+/* The segment that the initialiser couldn't copy: the one whose offset stands at that place. */
+static void take_segment(const tw_wasm *wasm, uint64_t place, user_trace *out)
+{
+    const uint8_t *at = wasm->bytes.data + place;
+    out->segment_place = place;
+    for (uint32_t i = 0; i < wasm->elem_count; i++)
+        if (wasm->elems[i].offset.data == at) out->segment_kind = "element", out->segment = i;
+    for (uint32_t i = 0; i < wasm->data_count; i++)
+        if (wasm->datas[i].offset.data == at) out->segment_kind = "data", out->segment = i;
+}
+
 static void take(const tw_instance *instance, const tw_ending *ending, user_trace *out)
 {
     const tw_rewrite *rewrite = instance->form->rewrite;
+    tw_frame place;
     out->count = 0;
+    out->segment_kind = NULL;
+    if (ending->frame_count && ending->frames[0].function == rewrite->initialiser &&
+        !translate(rewrite, &ending->frames[0], &place) && place.offset != TW_NO_OFFSET)
+        take_segment(&instance->module->wasm, place.offset, out);
     for (uint32_t i = 0; i < ending->frame_count; i++) {
         bool same = i && is_loop_and_twin(rewrite, ending->frames[i - 1].function, ending->frames[i].function);
         if (!same && translate(rewrite, &ending->frames[i], &out->frames[out->count])) out->count++;
@@ -77,12 +96,17 @@ static tw_status report(const tw_instance *instance, tw_status status, tw_bytes 
 {
     user_trace trace;
     take(instance, ending, &trace);
+    if (trace.segment_kind)
+        tw_bytes_printf(text, " in %s segment %u at 0x%llx", trace.segment_kind, trace.segment,
+                        (unsigned long long)trace.segment_place);
     write_trace(text, instance, &trace);
     tw_fail(error, status, "%s", text->failed || !text->data ? tw_status_meaning(status) : text->data);
     tw_bytes_free(text);
     if (error && trace.count) {
         error->function = trace.frames[0].function;
         error->offset = trace.frames[0].offset;
+    } else if (error && trace.segment_kind) {
+        error->offset = trace.segment_place;
     }
     return status;
 }

@@ -16,15 +16,15 @@ static tw_status compile(const tw_module *module, tw_form *form, tw_error *error
     return tw_code_new(module->engine->core, bytes, size, &form->code, error);
 }
 
-static tw_status make_plain(tw_module *module, tw_error *error)
+static tw_status make_plain(tw_module *module, unsigned kind, tw_error *error)
 {
     tw_form made = {0};
-    tw_rewrite_options options = {.stoppable = true};
+    tw_rewrite_options options = {.stoppable = true, .capturable = kind & TW_FORM_CAPTURABLE};
     TW_TRY(tw_rewrite_module(&module->wasm, &options, &made.rewrite, error));
     tw_status status = compile(module, &made, error);
     if (status == TW_INVALID)
-        status = tw_fail(error, TW_INTERNAL, "the module with probes doesn't validate: please report it");
-    if (status == TW_OK) module->plain = made;
+        status = tw_fail(error, TW_INTERNAL, "the module with what we added doesn't validate: please report it");
+    if (status == TW_OK) module->forms[kind] = made;
     else tw_runtime_form_free(&made);
     return status;
 }
@@ -36,11 +36,12 @@ static tw_status survey(tw_module *module, tw_error *error)
     return module->survey ? TW_OK : tw_survey_new(&module->wasm, &options, tw_runtime_engine_threads(module->engine), &module->survey, error);
 }
 
-static tw_status make_with_stubs(tw_module *module, tw_form *made, tw_error *error)
+static tw_status make_with_stubs(tw_module *module, unsigned kind, tw_form *made, tw_error *error)
 {
     TW_TRY(survey(module, error));
     uint32_t most = module->engine->options.offload == TW_OFFLOAD_FORCE ? TW_OFFLOAD_ALL_REGIONS : MOST_REGIONS;
-    TW_TRY(tw_offload_plan_new(&module->wasm, module->survey, most, &made->plan, error));
+    tw_offload_choice choice = {most, kind & TW_FORM_CAPTURABLE};
+    TW_TRY(tw_offload_plan_new(&module->wasm, module->survey, &choice, &made->plan, error));
     if (!made->plan && module->survey->region_count)
         snprintf(error->message, sizeof error->message, "none of the regions that were found (%u) promises to pay",
                  module->survey->region_count);
@@ -57,13 +58,13 @@ static void give_up_offload(tw_module *module, const char *why)
 }
 
 /* Whatever goes wrong, the module can still run as it came; only memory is a reason to fail. */
-static tw_status make_offloaded(tw_module *module, tw_error *error)
+static tw_status make_offloaded(tw_module *module, unsigned kind, tw_error *error)
 {
     tw_error why = {.message = "no region was found that could be offloaded"};
     tw_form made = {0};
-    tw_status status = make_with_stubs(module, &made, &why);
+    tw_status status = make_with_stubs(module, kind, &made, &why);
     if (status == TW_OK && made.code) {
-        module->offloaded = made;
+        module->forms[kind] = made;
         return TW_OK;
     }
     tw_runtime_form_free(&made);
@@ -72,26 +73,29 @@ static tw_status make_offloaded(tw_module *module, tw_error *error)
     return TW_OK;
 }
 
-static tw_status choose(tw_module *module, bool offload, tw_form **out, tw_error *error)
+static tw_status choose(tw_module *module, unsigned kind, tw_form **out, tw_error *error)
 {
-    if (offload && !module->offloaded.code && !module->no_offload) TW_TRY(make_offloaded(module, error));
-    *out = offload && !module->no_offload ? &module->offloaded : &module->plain;
-    return (*out)->code ? TW_OK : make_plain(module, error);
+    bool offload = kind & TW_FORM_OFFLOADS;
+    if (offload && !module->forms[kind].code && !module->no_offload) TW_TRY(make_offloaded(module, kind, error));
+    if (offload && module->no_offload) kind &= ~(unsigned)TW_FORM_OFFLOADS;
+    *out = &module->forms[kind];
+    return (*out)->code ? TW_OK : make_plain(module, kind, error);
 }
 
-tw_status tw_runtime_form(tw_module *module, bool offload, tw_form **out, tw_error *error)
+tw_status tw_runtime_form(tw_module *module, unsigned kind, tw_form **out, tw_error *error)
 {
     pthread_mutex_lock(&module->lock);
-    tw_status status = choose(module, offload, out, error);
+    tw_status status = choose(module, kind, out, error);
     pthread_mutex_unlock(&module->lock);
     return status;
 }
 
-tw_status tw_runtime_form_without_offload(tw_module *module, const char *why, tw_form **out, tw_error *error)
+tw_status tw_runtime_form_without_offload(tw_module *module, unsigned kind, const char *why, tw_form **out,
+                                          tw_error *error)
 {
     pthread_mutex_lock(&module->lock);
     give_up_offload(module, why);
-    tw_status status = choose(module, false, out, error);
+    tw_status status = choose(module, kind, out, error);
     pthread_mutex_unlock(&module->lock);
     return status;
 }

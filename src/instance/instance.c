@@ -34,16 +34,18 @@ static tw_status check_memory(const tw_module *module, uint64_t limit, tw_error 
     return TW_OK;
 }
 
-/* Stubs come before any guest code; the start function was put off for that. */
-static tw_status attach(tw_instance *instance, tw_ending *ending)
+/* Stubs come before any guest code; what would have run on instantiation was put off for that, or for a restored state. */
+static tw_status begin(tw_instance *instance, tw_ending *ending)
 {
-    tw_handle start;
+    tw_handle first;
     ending->frame_count = 0;
     ending->from_host = true;
-    ending->status = tw_stubs_attach(instance->stubs, instance->store, &ending->error);
-    if (ending->status != TW_OK || !tw_store_export(instance->store, "tw:start", TW_HANDLE_FUNC, &start))
-        return ending->status;
-    return tw_store_call(instance->store, &start, NULL, 0, ending);
+    if (instance->stubs) ending->status = tw_stubs_attach(instance->stubs, instance->store, &ending->error);
+    bool put_off = tw_runtime_is_capturable(instance) || instance->stubs;
+    if (ending->status != TW_OK || !put_off) return ending->status;
+    const char *name = tw_runtime_is_capturable(instance) ? "tw:init" : "tw:start";
+    if (!tw_store_export(instance->store, name, TW_HANDLE_FUNC, &first)) return ending->status;
+    return tw_store_call(instance->store, &first, NULL, 0, ending);
 }
 
 /* Active segments and the start function run under the time limit, too. */
@@ -52,7 +54,7 @@ static tw_status instantiate(tw_instance *instance, tw_link *link, const tw_stor
     tw_ending ending;
     TW_TRY(tw_stop_begin(&instance->stopper, instance->timeout_ns, error));
     tw_status status = tw_store_new(link, options, &instance->store, &ending);
-    if (status == TW_OK && instance->stubs) status = attach(instance, &ending);
+    if (status == TW_OK) status = begin(instance, &ending);
     tw_stop reason = tw_stop_end(&instance->stopper);
     return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
 }
@@ -76,10 +78,11 @@ static tw_status choose_form(tw_instance *instance, const tw_spawn_options *opti
 {
     tw_error why;
     instance->offloads = options->kernel_cache && instance->module->engine->options.offload != TW_OFFLOAD_OFF;
-    TW_TRY(tw_runtime_form(instance->module, instance->offloads, out, error));
+    unsigned kind = (instance->offloads ? TW_FORM_OFFLOADS : 0) | (options->capturable ? TW_FORM_CAPTURABLE : 0);
+    TW_TRY(tw_runtime_form(instance->module, kind, out, error));
     tw_status status = (*out)->plan ? prepare_offload(instance, options, *out, &why) : TW_OK;
     if (status == TW_NO_MEMORY) return tw_fail_memory(error);
-    if (status != TW_OK) TW_TRY(tw_runtime_form_without_offload(instance->module, why.message, out, error));
+    if (status != TW_OK) TW_TRY(tw_runtime_form_without_offload(instance->module, kind, why.message, out, error));
     instance->form = *out;
     return TW_OK;
 }

@@ -172,8 +172,7 @@ void tw_runtime_module_retain(tw_module *module) { atomic_fetch_add(&module->ref
 void tw_runtime_module_release(tw_module *module)
 {
     if (!module || atomic_fetch_sub(&module->references, 1) != 1) return;
-    tw_runtime_form_free(&module->plain);
-    tw_runtime_form_free(&module->offloaded);
+    for (unsigned i = 0; i < TW_FORMS; i++) tw_runtime_form_free(&module->forms[i]);
     if (module->survey) tw_survey_free(module->survey);
     tw_wasm_free(&module->wasm);
     tw_bytes_free(&module->bytes);

@@ -74,7 +74,7 @@ static void ask_for(const tw_survey *survey, const tw_offload_plan *plan, tw_rew
     }
 }
 
-static tw_status rewrite(const tw_wasm *wasm, const tw_survey *survey, tw_offload_plan *plan, tw_error *error)
+static tw_status rewrite(const tw_wasm *wasm, const tw_survey *survey, bool capturable, tw_offload_plan *plan, tw_error *error)
 {
     uint32_t loops, functions;
     count_kinds(survey, plan, &loops, &functions);
@@ -85,7 +85,7 @@ static tw_status rewrite(const tw_wasm *wasm, const tw_survey *survey, tw_offloa
     if (status == TW_OK) {
         ask_for(survey, plan, regions, whole, loops);
         tw_rewrite_options options = {.regions = regions, .region_count = loops, .functions = whole,
-                                      .function_count = functions, .stoppable = true};
+                                      .function_count = functions, .stoppable = true, .capturable = capturable};
         status = tw_rewrite_module(wasm, &options, &plan->rewrite, error);
     }
     free(regions);
@@ -111,7 +111,8 @@ static tw_status make_program(const tw_survey *survey, tw_offload_plan *plan, tw
     return status;
 }
 
-static tw_status fill(const tw_wasm *wasm, const tw_survey *survey, uint32_t most, tw_offload_plan *plan, tw_error *error)
+static tw_status fill(const tw_wasm *wasm, const tw_survey *survey, const tw_offload_choice *how, tw_offload_plan *plan,
+                      tw_error *error)
 {
     size_t count = survey->region_count + 1u;
     plan->site_of_region = calloc(count, sizeof *plan->site_of_region);
@@ -119,19 +120,19 @@ static tw_status fill(const tw_wasm *wasm, const tw_survey *survey, uint32_t mos
     plan->region_of_site = calloc(count, sizeof *plan->region_of_site);
     plan->why_left = calloc(count, sizeof *plan->why_left);
     TW_TRY_ALLOC(plan->site_of_region && plan->entry_of_site && plan->region_of_site && plan->why_left, error);
-    TW_TRY(choose(wasm, survey, most, plan, error));
-    TW_TRY(rewrite(wasm, survey, plan, error));
+    TW_TRY(choose(wasm, survey, how->most, plan, error));
+    TW_TRY(rewrite(wasm, survey, how->capturable, plan, error));
     return make_program(survey, plan, error);
 }
 
-tw_status tw_offload_plan_new(const tw_wasm *wasm, const tw_survey *survey, uint32_t most, tw_offload_plan **out,
-                              tw_error *error)
+tw_status tw_offload_plan_new(const tw_wasm *wasm, const tw_survey *survey, const tw_offload_choice *choice,
+                              tw_offload_plan **out, tw_error *error)
 {
     *out = NULL;
     if (!survey->region_count) return TW_OK;
     tw_offload_plan *plan = calloc(1, sizeof *plan);
     TW_TRY_ALLOC(plan, error);
-    tw_status status = fill(wasm, survey, most, plan, error);
+    tw_status status = fill(wasm, survey, choice, plan, error);
     if (status == TW_OK && plan->program) *out = plan;
     else tw_offload_plan_free(plan);
     return status;

@@ -33,10 +33,15 @@ typedef struct tw_offload_plan {
 
 #define TW_OFFLOAD_ALL_REGIONS UINT32_MAX
 
-/* survey outlives the plan. At most `most` regions and none that promises nothing: each makes two functions more to compile,
- * whether it is ever reached or not; nests of many loops go first. TW_OFFLOAD_ALL_REGIONS: all, whatever they promise. *out is NULL (and TW_OK) when there is no region to offload. */
-tw_status tw_offload_plan_new(const tw_wasm *wasm, const tw_survey *survey, uint32_t most, tw_offload_plan **out,
-                              tw_error *error);
+typedef struct tw_offload_choice {
+    uint32_t most;   /* regions at most, and none that promises nothing: each makes two functions more to compile, whether it is
+                        ever reached or not; nests of many loops go first. TW_OFFLOAD_ALL_REGIONS: all, whatever they promise */
+    bool capturable; /* as tw_rewrite_options has it */
+} tw_offload_choice;
+
+/* survey outlives the plan. *out is NULL (and TW_OK) when there is no region to offload. */
+tw_status tw_offload_plan_new(const tw_wasm *wasm, const tw_survey *survey, const tw_offload_choice *choice,
+                              tw_offload_plan **out, tw_error *error);
 void tw_offload_plan_free(tw_offload_plan *plan);
 
 /* ---- an instance's share ---- */

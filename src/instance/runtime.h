@@ -74,6 +74,12 @@ typedef struct tw_form {
     tw_form_link *links;
 } tw_form;
 
+enum { /* what a form can do beyond being stopped; its index in the module is the sum */
+    TW_FORM_OFFLOADS = 1,
+    TW_FORM_CAPTURABLE = 2,
+    TW_FORMS = 4
+};
+
 struct tw_module {
     tw_engine *engine;
     atomic_size_t references;
@@ -88,7 +94,7 @@ struct tw_module {
     uint32_t import_count;
     pthread_mutex_t lock;   /* what follows; what is there doesn't change, but for the forms' links */
     tw_survey *survey;      /* NULL: not made yet */
-    tw_form plain, offloaded;
+    tw_form forms[TW_FORMS];
     bool no_offload;        /* no region, the engine refused what the rewrite made, or there is no compile worker */
     char no_offload_why[256];
 };
@@ -101,9 +107,10 @@ void tw_runtime_module_release(tw_module *module);
 uint32_t tw_runtime_find_export(const tw_module *module, const char *name);
 
 /* Rewritten and compiled on first use; without stubs where there is nothing to offload. Valid as long as the module. */
-tw_status tw_runtime_form(tw_module *module, bool offload, tw_form **out, tw_error *error);
+tw_status tw_runtime_form(tw_module *module, unsigned kind, tw_form **out, tw_error *error);
 /* The form without stubs, for this instance and all that come, since nothing could answer them. Keeps the first `why`. */
-tw_status tw_runtime_form_without_offload(tw_module *module, const char *why, tw_form **out, tw_error *error);
+tw_status tw_runtime_form_without_offload(tw_module *module, unsigned kind, const char *why, tw_form **out,
+                                          tw_error *error);
 /* Every loop looked at, on first use. Valid as long as the module. */
 tw_status tw_runtime_survey(tw_module *module, const tw_survey **out, tw_error *error);
 /* What the compile worker makes of a region under kind assumptions: "schedule", "llvm" or "asm". */
@@ -148,6 +155,10 @@ tw_status tw_runtime_memory(tw_instance *instance, const char *name, uint8_t **b
 /* The user's memory 0; NULL when the module has none. */
 tw_slot *tw_runtime_slot(const tw_module *module, const tw_store *store);
 void tw_runtime_free(tw_instance *instance);
+static inline bool tw_runtime_is_capturable(const tw_instance *instance)
+{
+    return instance->form->rewrite->initialiser != UINT32_MAX;
+}
 
 /* Resolves every import: the embedder's functions, then WASI. Fills bindings and imports of the instance and is_wasi. */
 tw_status tw_runtime_resolve(tw_instance *instance, const tw_spawn_options *options, bool *is_wasi, tw_error *error);

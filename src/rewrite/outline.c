@@ -119,7 +119,7 @@ static void emit_countdown(outline *o)
 
 static void emit_loop(outline *o)
 {
-    tw_emit_copy(&o->e, o->r->module, &o->instr);
+    tw_emit_user(o->r, &o->e, &o->instr);
     bool outermost = o->instr.offset == o->part->nest.loop_offset;
     if (outermost && o->part->region->nested) emit_countdown(o);
     if (tw_wants_loop_probe(o->r, o->part->region->func, o->instr.offset))
@@ -137,7 +137,7 @@ static void emit_live(outline *o)
     case TW_OP_BR_TABLE: emit_br_table(o); break;
     case TW_OP_RETURN: tw_emit_index(&o->e, TW_OP_BR, branch_depth(o, o->flow.depth - 1)); break;
     case TW_OP_LOOP: emit_loop(o); break;
-    default: tw_emit_copy(&o->e, o->r->module, &o->instr); break;
+    default: tw_emit_user(o->r, &o->e, &o->instr); break;
     }
 }
 

@@ -18,6 +18,12 @@ typedef struct tw_part { /* an accepted region */
     uint32_t stub_type, outlined_type;
 } tw_part;
 
+typedef struct tw_drops { /* passive segments that the user's code drops: a bit each, in globals */
+    uint32_t *elems, *datas; /* by segment: its bit, or UINT32_MAX */
+    bool *funcs;             /* by function: drops one of them */
+    uint32_t count, first_global;
+} tw_drops;
+
 typedef struct tw_rewriter {
     const tw_wasm *module;
     const tw_rewrite_options *options;
@@ -28,6 +34,7 @@ typedef struct tw_rewriter {
     uint32_t probe_memory;
     uint32_t generic_type;   /* (i32) -> () */
     uint32_t depth;          /* global; UINT32_MAX until a recursive function wants it */
+    tw_drops drops;          /* count 0 unless capturable */
     tw_part *parts;
     uint32_t part_count;
     tw_error *error;
@@ -59,6 +66,13 @@ tw_status tw_guarded(tw_rewriter *r, uint32_t func, const tw_part *const *parts,
 /* trampoline.c: a whole function as a region; the check refuses it in the site where that can't be. */
 void tw_trampoline_check(const tw_rewriter *r, tw_rewrite_site *site);
 tw_status tw_trampoline(tw_rewriter *r, tw_rewrite_site *site, uint32_t number);
+/* captures.c: what user's code drops, before anything is copied; and in the end the initialiser and the exports. */
+tw_status tw_drops_find(tw_rewriter *r);
+tw_status tw_capture_exports(tw_rewriter *r);
+/* An instruction of the user's, with a note of what it drops. */
+void tw_emit_user(const tw_rewriter *r, tw_emit *e, const tw_instr *instr);
+/* Exports as tw:WHAT:NUMBER. */
+void tw_export_index(tw_rewriter *r, const char *what, uint32_t number, tw_extern_kind kind, uint32_t index);
 /* call_indirect of slot 0 with the site's number, unless it is installed. */
 void tw_emit_install(tw_rewriter *r, tw_emit *e, const tw_rewrite_site *site, uint32_t number);
 

@@ -9,7 +9,7 @@
 
 static const tw_rewrite_options no_options;
 
-static void export_index(tw_rewriter *r, const char *what, uint32_t number, tw_extern_kind kind, uint32_t index)
+void tw_export_index(tw_rewriter *r, const char *what, uint32_t number, tw_extern_kind kind, uint32_t index)
 {
     char name[48];
     snprintf(name, sizeof name, "tw:%s:%u", what, number);
@@ -19,7 +19,7 @@ static void export_index(tw_rewriter *r, const char *what, uint32_t number, tw_e
 static uint32_t export_global(tw_rewriter *r, const char *what, uint32_t number, tw_type type, uint64_t value)
 {
     uint32_t index = tw_edit_global(r->edit, type, true, value);
-    export_index(r, what, number, TW_EXTERN_GLOBAL, index);
+    tw_export_index(r, what, number, TW_EXTERN_GLOBAL, index);
     return index;
 }
 
@@ -206,9 +206,11 @@ static tw_status find_probes(tw_rewriter *r)
 
 static tw_status place_probes(tw_rewriter *r, const bool *rewritten)
 {
-    if (!r->probes) return TW_OK;
-    for (uint32_t i = r->module->imported_funcs; i < r->module->func_count; i++)
-        if (!rewritten[i] && (r->probes[i].entry || r->probes[i].loop_count)) TW_TRY(tw_guarded(r, i, NULL, 0));
+    for (uint32_t i = r->module->imported_funcs; i < r->module->func_count; i++) {
+        bool probed = r->probes && (r->probes[i].entry || r->probes[i].loop_count);
+        bool notes = r->drops.count && r->drops.funcs[i];
+        if (!rewritten[i] && (probed || notes)) TW_TRY(tw_guarded(r, i, NULL, 0));
+    }
     return TW_OK;
 }
 
@@ -216,7 +218,7 @@ static tw_status place_probes(tw_rewriter *r, const bool *rewritten)
 
 static bool nothing_done(const tw_rewriter *r)
 {
-    return r->out->stub_table == UINT32_MAX && !r->out->probed_loops && !r->out->probed_functions;
+    return !r->options->capturable && r->out->stub_table == UINT32_MAX && !r->out->probed_loops && !r->out->probed_functions;
 }
 
 static tw_status encode(tw_rewriter *r)
@@ -235,8 +237,9 @@ static tw_status encode(tw_rewriter *r)
 /* Instantiation would run it before the host has put anything into the stub table. */
 static void put_off_start(tw_rewriter *r)
 {
-    if (!r->module->has_start || r->out->stub_table == UINT32_MAX) return;
+    if (!r->module->has_start || (r->out->stub_table == UINT32_MAX && !r->options->capturable)) return;
     tw_edit_drop_start(r->edit);
+    if (r->options->capturable) return; /* the initialiser's last act */
     tw_edit_export(r->edit, "tw:start", TW_EXTERN_FUNC, r->module->start);
 }
 
@@ -247,10 +250,12 @@ static tw_status rewrite(tw_rewriter *r)
     TW_TRY(check_names(r));
     TW_TRY(make_sites(r));
     if (r->options->stoppable) TW_TRY(find_probes(r));
+    if (r->options->capturable) TW_TRY(tw_drops_find(r));
     TW_TRY(rewrite_regions(r, rewritten));
     TW_TRY(rewrite_whole_functions(r, rewritten));
     TW_TRY(place_probes(r, rewritten));
     put_off_start(r);
+    if (r->options->capturable) TW_TRY(tw_capture_exports(r));
     return nothing_done(r) ? TW_OK : encode(r);
 }
 
@@ -263,7 +268,7 @@ tw_status tw_rewrite_module(const tw_wasm *module, const tw_rewrite_options *opt
     if (status == TW_OK) {
         tw_arena_init(&r.out->arena, TW_ARENA_NO_LIMIT);
         tw_arena_init(&r.arena, TW_ARENA_NO_LIMIT);
-        r.out->stub_table = r.out->private_memory = UINT32_MAX;
+        r.out->stub_table = r.out->private_memory = r.out->initialiser = UINT32_MAX;
         status = rewrite(&r);
         tw_arena_free(&r.arena);
     }

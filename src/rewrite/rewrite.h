@@ -34,7 +34,16 @@
  *                     as it is: the host then puts it back
  *   tw:memory         the private memory for probes, where there is one
  *   tw:start          the start function of a module with sites, no longer run by instantiation: stubs come first. The host
- *                     calls it */
+ *                     calls it
+ *
+ * The instances of a capturable module can be written down and brought back. Instantiation leaves memories and tables as
+ * they are when nothing has been copied; one of two functions comes first, called by the host:
+ *   tw:init           a fresh instance's: active segments, in the order and with the checks and drops that the
+ *                     specification has, then the start function. The segments themselves have become passive
+ *   tw:drop           a restored one's, after its memories, tables and globals have their contents: drops what was dropped
+ *   tw:linear         memory 0                        tw:table:N       the user's table N
+ *   tw:global:N       the user's mutable global N     tw:func:N        function N, if a reference to it can be had
+ *   tw:dropped:N      i64, bits 64 N and up: which of the passive segments that the module's code drops are dropped */
 
 #include "wasm/encode.h"
 #include "wasm/nest.h"
@@ -71,6 +80,7 @@ typedef struct tw_rewrite_options {
     const tw_rewrite_function *functions;
     uint32_t function_count;
     bool stoppable; /* probes where a loop or a recursion might otherwise never touch memory */
+    bool capturable;
 } tw_rewrite_options;
 
 /* How the host talks to a region. Sites are the regions in the order given, then the functions; a site's number is what
@@ -101,6 +111,8 @@ typedef struct tw_rewrite {
     uint32_t stub_table;     /* UINT32_MAX without sites */
     uint32_t private_memory; /* UINT32_MAX when there is none. The stopper has to protect it too. */
     uint32_t probed_loops, probed_functions;
+    uint32_t initialiser;    /* function; UINT32_MAX unless capturable */
+    uint32_t drop_count;     /* bits in the globals tw:dropped:N */
 } tw_rewrite;
 
 /* The module must have passed tw_wasm_check_bodies and the engine's validation. TW_REFUSED when the module as a whole can't

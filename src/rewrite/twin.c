@@ -153,7 +153,7 @@ static tw_status copy_code(copier *c, const tw_part *const *parts, uint32_t coun
             continue;
         }
         if (c->counts_depth && leaves_function(c->instr.op)) tw_emit_add_to(&c->e, c->r->depth, -1);
-        tw_emit_copy(&c->e, c->r->module, &c->instr);
+        tw_emit_user(c->r, &c->e, &c->instr);
         if (c->instr.op == TW_OP_LOOP && tw_wants_loop_probe(c->r, c->func, c->instr.offset))
             tw_emit_loop_probe(&c->e, c->counter, c->r->probe_memory);
     }

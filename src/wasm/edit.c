@@ -24,7 +24,7 @@ struct tw_edit {
     tw_arena arena;
     bool failed; /* out of memory: sticky, told by encode */
     bool edited;
-    bool drops_start;
+    bool drops_start, passive;
     tw_functype *types;    uint32_t type_count, type_capacity;
     edit_func *funcs;      uint32_t func_count, func_capacity;
     edit_global *globals;  uint32_t global_count, global_capacity;
@@ -260,6 +260,36 @@ static void write_code(tw_edit *edit, tw_bytes *out)
     for (uint32_t i = 0; i < edit->func_count; i++) write_body(edit, m->func_count + i, edit->funcs[i].body, out);
 }
 
+/* ---- segments ---- */
+
+void tw_edit_make_segments_passive(tw_edit *edit) { edit->passive = edit->edited = true; }
+
+/* Kinds by number: bit 0 not active, bit 1 explicit table or declared, bit 2 expressions. */
+static void write_elems(const tw_edit *edit, tw_bytes *out)
+{
+    const tw_wasm *m = edit->module;
+    tw_write_u32(out, m->elem_count);
+    for (uint32_t i = 0; i < m->elem_count; i++) {
+        const tw_elem *elem = &m->elems[i];
+        bool expressions = elem->kind & 4;
+        tw_write_u32(out, elem->mode == TW_SEGMENT_ACTIVE ? (expressions ? 5 : 1) : elem->kind);
+        tw_bytes_append_byte(out, expressions ? (uint8_t)elem->type : 0);
+        tw_write_u32(out, elem->count);
+        tw_bytes_append(out, elem->payload.data, elem->payload.size);
+    }
+}
+
+static void write_datas(const tw_edit *edit, tw_bytes *out)
+{
+    const tw_wasm *m = edit->module;
+    tw_write_u32(out, m->data_count);
+    for (uint32_t i = 0; i < m->data_count; i++) {
+        tw_write_u32(out, 1);
+        tw_write_u32(out, (uint32_t)m->datas[i].bytes.size);
+        tw_bytes_append(out, m->datas[i].bytes.data, m->datas[i].bytes.size);
+    }
+}
+
 /* Sections that can change, in the order they must come in. */
 enum {
     SECTION_TYPE = 1,
@@ -269,7 +299,10 @@ enum {
     SECTION_GLOBAL,
     SECTION_EXPORT,
     SECTION_START,
-    SECTION_CODE = 10
+    SECTION_ELEM,
+    SECTION_CODE,
+    SECTION_DATA,
+    SECTION_DATA_COUNT
 };
 static const uint8_t section_order[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 10, 11};
 
@@ -289,6 +322,9 @@ static bool changes(const tw_edit *edit, uint8_t id)
     case SECTION_MEMORY: return edit->memory_count;
     case SECTION_GLOBAL: return edit->global_count;
     case SECTION_EXPORT: return edit->export_count;
+    case SECTION_ELEM: return edit->passive && edit->module->elem_count;
+    case SECTION_DATA:
+    case SECTION_DATA_COUNT: return edit->passive && edit->module->data_count;
     case SECTION_CODE: return edit->func_count || edit->replaced;
     default: return false;
     }
@@ -304,6 +340,9 @@ static void write_changed(tw_edit *edit, uint8_t id, tw_bytes *out)
     case SECTION_MEMORY: write_memories(edit, &payload); break;
     case SECTION_GLOBAL: write_globals(edit, &payload); break;
     case SECTION_EXPORT: write_exports(edit, &payload); break;
+    case SECTION_ELEM: write_elems(edit, &payload); break;
+    case SECTION_DATA: write_datas(edit, &payload); break;
+    case SECTION_DATA_COUNT: tw_write_u32(&payload, edit->module->data_count); break;
     case SECTION_CODE: write_code(edit, &payload); break;
     default: break;
     }

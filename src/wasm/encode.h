@@ -27,6 +27,9 @@ uint32_t tw_edit_global(tw_edit *edit, tw_type type, bool is_mutable, uint64_t i
 uint32_t tw_edit_table(tw_edit *edit, uint32_t minimum, uint32_t maximum);
 uint32_t tw_edit_memory(tw_edit *edit, uint32_t minimum, uint32_t maximum);
 void tw_edit_export(tw_edit *edit, const char *name, tw_extern_kind kind, uint32_t index);
+/* Active element and data segments become passive, so that somebody else copies them; indices stay. Adds the count of data
+ * segments where that is missing. */
+void tw_edit_make_segments_passive(tw_edit *edit);
 /* Leaves the start section out. */
 void tw_edit_drop_start(tw_edit *edit);
 /* An existing function's new body. */
@@ -41,7 +44,8 @@ void tw_edit_map(tw_edit *edit, uint32_t func, uint32_t at, uint64_t original);
 tw_status tw_edit_encode(tw_edit *edit, tw_bytes *out, tw_error *error);
 
 /* After encode: translates (function index, module offset) of the rewritten module to the user's. False
- * when the place is ours alone; *func is then the function it serves, or TW_NO_FUNCTION. */
+ * when the place is ours alone; *func is then the function it serves, or TW_NO_FUNCTION. A place that stands for one outside
+ * of the user's functions has TW_NO_FUNCTION and an offset. */
 typedef struct tw_offset_map tw_offset_map;
 /* Independent of the edit afterwards; free() with tw_offset_map_free. NULL when out of memory. */
 tw_offset_map *tw_edit_take_map(tw_edit *edit);

@@ -13,12 +13,8 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "tensorwasm/span.h"
 #include "wasm/opcode.h"
-
-typedef struct tw_span {
-    const uint8_t *data;
-    size_t size;
-} tw_span;
 
 typedef struct tw_name { /* UTF-8, checked; not NUL-terminated */
     const char *data;

@@ -79,7 +79,7 @@ bool tw_offset_map_original(const tw_offset_map *map, uint32_t func, uint64_t of
     if (func >= map->func_count) return false;
     const tw_map_func *f = &map->funcs[func];
     *original_func = f->origin;
-    if (f->origin == TW_NO_FUNCTION || offset < f->start) return false;
+    if (offset < f->start || (f->origin == TW_NO_FUNCTION && !f->count)) return false;
     uint64_t at = offset - f->start;
     if (!f->edited) {
         *original_offset = f->original + at;

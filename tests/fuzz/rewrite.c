@@ -67,6 +67,8 @@ static void check_places(const tw_wasm *module, const tw_rewrite *rewrite, const
         while (reader.at != reader.end) {
             require(tw_wasm_next(&reader, &instr, NULL) == TW_OK);
             if (!tw_offset_map_original(rewrite->map, func, instr.offset, &original, &offset)) continue;
+            if (original == TW_NO_FUNCTION) require(offset < module->bytes.size); /* a segment's */
+            if (original == TW_NO_FUNCTION) continue;
             const tw_func *f = &module->funcs[original];
             require(original < module->func_count && offset >= f->body_offset &&
                     offset < f->body_offset + f->body.size);
@@ -86,7 +88,7 @@ static void check_output(const tw_wasm *module, const tw_rewrite *rewrite)
     tw_wasm_free(&again);
 }
 
-static void rewrite_all(const tw_wasm *module)
+static void rewrite_all(const tw_wasm *module, bool capturable)
 {
     static choice c;
     tw_arena arena;
@@ -95,7 +97,7 @@ static void rewrite_all(const tw_wasm *module)
     c.region_count = c.function_count = 0;
     tw_arena_init(&arena, TW_ARENA_NO_LIMIT);
     choose(&c, module, &arena);
-    tw_rewrite_options options = {c.regions, c.region_count, c.functions, c.function_count, true};
+    tw_rewrite_options options = {c.regions, c.region_count, c.functions, c.function_count, true, capturable};
     tw_status status = tw_rewrite_module(module, &options, &rewrite, &error);
     require(status == TW_OK || status == TW_REFUSED);
     if (status == TW_OK) {
@@ -109,7 +111,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     tw_wasm module;
     if (tw_wasm_decode((tw_span){data, size}, NULL, &module, NULL) != TW_OK) return 0;
-    if (tw_wasm_check_bodies(&module, NULL, NULL) == TW_OK) rewrite_all(&module);
+    if (tw_wasm_check_bodies(&module, NULL, NULL) == TW_OK) {
+        rewrite_all(&module, false);
+        rewrite_all(&module, true);
+    }
     tw_wasm_free(&module);
     return 0;
 }

@@ -269,6 +269,31 @@ static void nothing_to_do_changes_nothing(void **state)
     unload(&f);
 }
 
+/* Another engine's validator says whether the segments, their count and the two functions fit; wabt's interpreter, that nothing
+ * was copied before tw:init, which is called last. */
+static void a_capturable_module_starts_by_its_initialiser(void **state)
+{
+    (void)state;
+    fixture f;
+    load(&f, "(module (memory 1) (table 2 funcref) (data (i32.const 4) \"\\07\") (elem (i32.const 1) 0)"
+             "(func (export \"early\") (result i32) (i32.load8_u (i32.const 4))) (func $start (i32.store8 (i32.const 4) (i32.const 9))) (start $start))");
+    apply(&f, &(tw_rewrite_options){.capturable = true});
+    bytes ran = run_exports(f.rewrite->bytes, f.rewrite->size);
+    assert_string_equal((char *)ran.data, "early() => i32:0\n");
+    free(ran.data);
+    unload(&f);
+    load(&f, "(module (import \"e\" \"g\" (global $g i32)) (memory 1) (data (global.get $g) \"a\") (table 3 funcref)"
+             "(elem (global.get $g) 0) (data $p \"p\") (elem $q func 0) (global (mut f64) (f64.const 1)) (global (mut funcref) (ref.func 0))"
+             "(func $f (export \"drop\") (data.drop $p) (elem.drop $q) (data.drop 0)))");
+    apply(&f, &(tw_rewrite_options){.capturable = true, .stoppable = true});
+    assert_int_equal(f.rewrite->drop_count, 2);
+    unload(&f);
+    load(&f, "(module (data \"nothing here has code\"))");
+    apply(&f, &(tw_rewrite_options){.capturable = true});
+    assert_non_null(f.rewrite->bytes);
+    unload(&f);
+}
+
 static void names_of_ours_refuse_the_module(void **state)
 {
     (void)state;
@@ -483,6 +508,7 @@ int main(void)
         cmocka_unit_test(the_site_describes_the_stub),
         cmocka_unit_test(other_functions_are_untouched_and_l_is_call_free),
         cmocka_unit_test(nothing_to_do_changes_nothing),
+        cmocka_unit_test(a_capturable_module_starts_by_its_initialiser),
         cmocka_unit_test(names_of_ours_refuse_the_module),
         cmocka_unit_test(what_can_not_be_outlined_is_refused_with_a_reason),
         cmocka_unit_test(regions_that_overlap_keep_the_outer_one),
