@@ -189,6 +189,41 @@ tw_status tw_snapshot_restore(const tw_snapshot_reader *reader, const uint8_t *b
                               tw_snapshot_class *why, tw_error *error);
 void tw_snapshot_free(tw_snapshot *snapshot);
 
+/* ---- running instances ---- */
+
+typedef struct tw_capture_options {
+    size_t size;
+    tw_instance_id instance;       /* a name for it, if it has one */
+    uint64_t sequence;
+    bool has_created;              /* else: now */
+    uint64_t created_unix_ms;
+    bool has_nonce;
+    uint8_t nonce[TW_SNAPSHOT_NONCE_SIZE];
+} tw_capture_options;
+#define TW_CAPTURE_OPTIONS_INIT {.size = sizeof(tw_capture_options)}
+
+/* An instance that was spawned with `capturable`, as it is between two calls: memory, mutable globals, tables, which segments have
+ * been dropped, what WASI told it, and which module it is of. *bytes is the file, malloc'd: free() it. The instance goes on.
+ * What isn't part of it: time (a restored guest's monotonic clock begins anew), host functions and what they know, the
+ * contents of directories.
+ * TW_BUSY during a call; TW_TERMINATED; TW_UNSUPPORTED with the reason where something can't be written down: open files (by
+ * name), descriptors that were closed or renumbered, standard input that was given as bytes and read, a reference to a function
+ * from outside the module. Options NULL = defaults. */
+tw_status tw_instance_capture(tw_instance *instance, const tw_snapshot_writer *writer, const tw_capture_options *options,
+                              uint8_t **bytes, size_t *size, tw_error *error);
+
+/* A new instance that goes on where the captured one was; it is capturable itself. An export "tw_after_restore", without
+ * parameters and results, is called first: the place to seed random numbers and look at clocks.
+ *
+ * The options are those of tw_instance_spawn. The module must be the same, bit by bit in binary form, and so must the tenant. The
+ * lower of the limits counts, the captured one's or that of the options. A guest with WASI has the arguments and the environment
+ * that it had: the options have none; streams are those of the options; each of its directories must be among the options'
+ * under the guest's name for it, and no other.
+ * TW_INVALID_ARGUMENT for another module or other directories, TW_UNTRUSTED for another tenant, TW_LIMIT, TW_MALFORMED for
+ * registers that aren't of tw_instance_capture or don't fit, TW_LINK, and what tw_after_restore ended in. */
+tw_status tw_instance_restore(tw_module *module, const tw_snapshot *snapshot, const tw_spawn_options *options,
+                              tw_instance **out, tw_error *error);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

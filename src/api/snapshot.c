@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/options.h"
+#include "instance/state.h"
 
 struct tw_snapshot_writer {
     tw_snapshot_writer_options options;
@@ -52,6 +53,20 @@ tw_status tw_snapshot_capture(const tw_snapshot_writer *writer, const tw_snapsho
     }
     *bytes = (uint8_t *)tw_bytes_take(&out, size);
     return TW_OK;
+}
+
+tw_status tw_instance_capture(tw_instance *instance, const tw_snapshot_writer *writer, const tw_capture_options *options,
+                              uint8_t **bytes, size_t *size, tw_error *error)
+{
+    if (!instance || !writer || !bytes || !size)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "tw_instance_capture: a required pointer is NULL");
+    tw_capture_options own = TW_CAPTURE_OPTIONS_INIT;
+    TW_TRY(tw_options_read(&own, sizeof own, options, "tw_capture_options", error));
+    tw_bytes out = {0};
+    tw_status status = tw_runtime_capture(instance, &writer->options, &own, &out, error);
+    if (status == TW_OK) *bytes = (uint8_t *)tw_bytes_take(&out, size);
+    tw_bytes_free(&out);
+    return status;
 }
 
 tw_status tw_snapshot_reader_new(const tw_snapshot_reader_options *options, tw_snapshot_reader **out, tw_error *error)

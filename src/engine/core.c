@@ -72,7 +72,8 @@ void tw_core_free(tw_core *core)
 {
     if (!core || atomic_fetch_sub(&core->references, 1) != 1) return;
     if (core->wasi) wasmtime_linker_delete(core->wasi);
-    if (core->wasi_pass) wasmtime_module_delete(core->wasi_pass);
+    for (size_t i = 0; i < 2; i++)
+        if (core->wasi_pass[i]) wasmtime_module_delete(core->wasi_pass[i]);
     wasm_engine_delete(core->engine);
     pthread_mutex_destroy(&core->lock);
     free(core);

@@ -91,6 +91,7 @@ typedef struct tw_store_options {
     const tw_wasi_setup *wasi;   /* NULL = none; only read during the call */
     uint64_t max_memory;         /* bytes, for each memory */
     uint32_t max_table;          /* elements, for each table */
+    bool passes_path_open;       /* path_open is among what host functions may pass on to WASI */
     void *owner;                 /* tw_store_owner */
     void (*on_memory)(void *owner, tw_slot *slot); /* a memory came to be, in order of index; the guest hasn't run yet */
 } tw_store_options;
@@ -156,15 +157,28 @@ tw_status tw_store_func_new(tw_store *store, const uint8_t *params, uint32_t par
 /* table[index] = func, or null for NULL. False when out of range. */
 bool tw_store_table_set(tw_store *store, const tw_handle *table, uint32_t index, const tw_handle *func);
 uint64_t tw_store_table_size(tw_store *store, const tw_handle *table);
+/* By null entries. False when the store's limit or the table's own refuses. */
+bool tw_store_table_grow(tw_store *store, const tw_handle *table, uint64_t delta);
+typedef enum tw_reference { TW_REFERENCE_FUNC, TW_REFERENCE_NULL, TW_REFERENCE_NONE } tw_reference;
+/* NONE: no such entry, or not a funcref. *out is written for FUNC only. */
+tw_reference tw_store_table_get(tw_store *store, const tw_handle *table, uint32_t index, tw_handle *out);
+tw_reference tw_store_global_get_func(tw_store *store, const tw_handle *global, tw_handle *out);
+bool tw_store_global_set_func(tw_store *store, const tw_handle *global, const tw_handle *func);
+/* The same for every handle of one function of an instance, whether it came from an export, a table or a global. */
+uintptr_t tw_store_func_identity(tw_store *store, const tw_handle *func);
 /* Numeric globals; the bits of f32 and f64. Set is false for an immutable one or another type's size. */
 void tw_store_global_get(tw_store *store, const tw_handle *global, tw_raw *out);
 bool tw_store_global_set_i32(tw_store *store, const tw_handle *global, int32_t value);
 bool tw_store_global_set_i64(tw_store *store, const tw_handle *global, int64_t value);
+/* type: the byte of a numeric type or v128. */
+bool tw_store_global_set(tw_store *store, const tw_handle *global, uint8_t type, const tw_raw *value);
 
 /* The slot of the module's index-th own memory; NULL when there are fewer. Also during instantiation. */
 tw_slot *tw_store_slot(const tw_store *store, uint32_t index);
 /* Bytes of the memory that a handle stands for; for exported memories. */
 uint8_t *tw_store_memory(tw_store *store, const tw_handle *memory, size_t *size);
+/* As the guest's memory.grow. False when a limit or the system refuses. */
+bool tw_store_memory_grow(tw_store *store, const tw_handle *memory, uint64_t pages);
 
 /* ---- WASI ---- */
 
@@ -179,7 +193,8 @@ bool tw_wasi_knows(const char *name);
     X(fd_renumber, "ii")                                                                           \
     X(fd_fdstat_get, "ii")                                                                         \
     X(clock_time_get, "ili")                                                                       \
-    X(poll_oneoff, "iiii")
+    X(poll_oneoff, "iiii")                                                                         \
+    X(path_open, "iiiiillii")
 
 typedef enum tw_wasi_pass {
 #define TW_WASI_PASS_ENUM(name, params) TW_WASI_##name,
@@ -187,6 +202,7 @@ typedef enum tw_wasi_pass {
 #undef TW_WASI_PASS_ENUM
         TW_WASI_PASS_COUNT
 } tw_wasi_pass;
+_Static_assert(TW_WASI_path_open == TW_WASI_PASS_COUNT - 1, "the last one, which most stores don't have");
 
 /* Only inside a binding that the guest called. values[0] gets the errno. */
 tw_status tw_store_wasi(tw_store *store, tw_wasi_pass function, tw_raw *values, size_t count, tw_error *error);

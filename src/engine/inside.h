@@ -16,7 +16,7 @@ struct tw_core {
     atomic_size_t references;
     pthread_mutex_t lock;
     wasmtime_linker_t *wasi;       /* the engine's WASI, defined; made on first use under the lock */
-    wasmtime_module_t *wasi_pass;  /* see wasi.c; likewise */
+    wasmtime_module_t *wasi_pass[2]; /* see wasi.c, without and with path_open; likewise */
 };
 
 struct tw_code {
@@ -55,7 +55,7 @@ struct tw_store {
     wasmtime_caller_t *caller;  /* inside a binding: who called */
     tw_error host_error;        /* status != TW_OK: why a host function failed */
     tw_store_func *funcs;
-    bool has_wasi_pass;
+    bool has_wasi_pass, passes_path_open;
     wasmtime_func_t wasi_pass[TW_WASI_PASS_COUNT];
 };
 

@@ -12,6 +12,10 @@ _Static_assert(sizeof(wasmtime_val_raw_t) == sizeof(tw_raw), "raw values are the
 /* Functions of the crate: the C API aborts on funcrefs. */
 int32_t tw_table_set_func(wasmtime_context_t *context, const wasmtime_table_t *table, uint64_t index,
                           const wasmtime_func_t *func);
+int32_t tw_table_get_func(wasmtime_context_t *context, const wasmtime_table_t *table, uint64_t index, wasmtime_func_t *out);
+int32_t tw_table_grow_null(wasmtime_context_t *context, const wasmtime_table_t *table, uint64_t delta, uint64_t *previous);
+int32_t tw_global_get_func(wasmtime_context_t *context, const wasmtime_global_t *global, wasmtime_func_t *out);
+int32_t tw_global_set_func(wasmtime_context_t *context, const wasmtime_global_t *global, const wasmtime_func_t *func);
 
 #define AS_HANDLE(type, name)                                                                      \
     static type name(const tw_handle *handle)                                                      \
@@ -56,7 +60,8 @@ tw_status tw_store_new(tw_link *link, const tw_store_options *options, tw_store 
     tw_store *store = *out = calloc(1, sizeof *store);
     if (!store) return ending->status = tw_fail_memory(&ending->error);
     *store = (tw_store){.link = link, .bindings = options->bindings, .owner = options->owner,
-                        .on_memory = options->on_memory, .max_memory = options->max_memory};
+                        .on_memory = options->on_memory, .max_memory = options->max_memory,
+                        .passes_path_open = options->passes_path_open};
     store->store = wasmtime_store_new(link->code->core->engine, store, NULL);
     store->context = wasmtime_store_context(store->store);
     atomic_fetch_add(&link->references, 1);
@@ -191,6 +196,47 @@ uint64_t tw_store_table_size(tw_store *store, const tw_handle *table)
     return wasmtime_table_size(store->context, &target);
 }
 
+bool tw_store_table_grow(tw_store *store, const tw_handle *table, uint64_t delta)
+{
+    wasmtime_table_t target = as_table(table);
+    uint64_t previous;
+    return tw_table_grow_null(store->context, &target, delta, &previous) == 0;
+}
+
+static tw_reference take_reference(int32_t answer, const wasmtime_func_t *func, tw_handle *out)
+{
+    if (answer == 0) memcpy(out, func, sizeof *func);
+    return answer == 0 ? TW_REFERENCE_FUNC : answer == 1 ? TW_REFERENCE_NULL : TW_REFERENCE_NONE;
+}
+
+tw_reference tw_store_table_get(tw_store *store, const tw_handle *table, uint32_t index, tw_handle *out)
+{
+    wasmtime_table_t source = as_table(table);
+    wasmtime_func_t func;
+    return take_reference(tw_table_get_func(store->context, &source, index, &func), &func, out);
+}
+
+tw_reference tw_store_global_get_func(tw_store *store, const tw_handle *global, tw_handle *out)
+{
+    wasmtime_global_t source = as_global(global);
+    wasmtime_func_t func;
+    return take_reference(tw_global_get_func(store->context, &source, &func), &func, out);
+}
+
+bool tw_store_global_set_func(tw_store *store, const tw_handle *global, const tw_handle *func)
+{
+    wasmtime_global_t target = as_global(global);
+    if (!func) return tw_global_set_func(store->context, &target, NULL) == 0;
+    wasmtime_func_t value = as_func(func);
+    return tw_global_set_func(store->context, &target, &value) == 0;
+}
+
+uintptr_t tw_store_func_identity(tw_store *store, const tw_handle *func)
+{
+    wasmtime_func_t value = as_func(func);
+    return (uintptr_t)wasmtime_func_to_raw(store->context, &value);
+}
+
 void tw_store_global_get(tw_store *store, const tw_handle *global, tw_raw *out)
 {
     wasmtime_global_t source = as_global(global);
@@ -216,6 +262,30 @@ bool tw_store_global_set_i32(tw_store *store, const tw_handle *global, int32_t v
 bool tw_store_global_set_i64(tw_store *store, const tw_handle *global, int64_t value)
 {
     return global_set(store, global, (wasmtime_val_t){.kind = WASMTIME_I64, .of.i64 = value});
+}
+
+bool tw_store_global_set(tw_store *store, const tw_handle *global, uint8_t type, const tw_raw *value)
+{
+    wasmtime_val_t val = {0};
+    switch (type) {
+    case 0x7F: val.kind = WASMTIME_I32; break;
+    case 0x7E: val.kind = WASMTIME_I64; break;
+    case 0x7D: val.kind = WASMTIME_F32; break;
+    case 0x7C: val.kind = WASMTIME_F64; break;
+    case 0x7B: val.kind = WASMTIME_V128; break;
+    default: return false;
+    }
+    memcpy(&val.of, value, sizeof *value);
+    return global_set(store, global, val);
+}
+
+bool tw_store_memory_grow(tw_store *store, const tw_handle *memory, uint64_t pages)
+{
+    wasmtime_memory_t target = as_memory(memory);
+    uint64_t previous;
+    wasmtime_error_t *failure = wasmtime_memory_grow(store->context, &target, pages, &previous);
+    if (failure) wasmtime_error_delete(failure);
+    return !failure;
 }
 
 uint8_t *tw_store_memory(tw_store *store, const tw_handle *memory, size_t *size)

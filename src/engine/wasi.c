@@ -115,16 +115,18 @@ static void write_params(tw_bytes *text, const char *params)
     tw_bytes_append_string(text, ") (result i32)");
 }
 
-static void write_adapter(tw_bytes *text)
+static size_t pass_count(bool with_path_open) { return TW_WASI_PASS_COUNT - !with_path_open; }
+
+static void write_adapter(tw_bytes *text, size_t count)
 {
     tw_bytes_append_string(text, "(module (import \"\" \"memory\" (memory 0))");
-    for (size_t i = 0; i < TW_WASI_PASS_COUNT; i++) {
+    for (size_t i = 0; i < count; i++) {
         tw_bytes_printf(text, "(import \"\" \"%s\" (func $%s", passes[i].name, passes[i].name);
         write_params(text, passes[i].params);
         tw_bytes_append_string(text, "))");
     }
     tw_bytes_append_string(text, "(export \"memory\" (memory 0))");
-    for (size_t i = 0; i < TW_WASI_PASS_COUNT; i++) {
+    for (size_t i = 0; i < count; i++) {
         tw_bytes_printf(text, "(func (export \"%s\")", passes[i].name);
         write_params(text, passes[i].params);
         for (size_t p = 0; passes[i].params[p]; p++) tw_bytes_printf(text, " local.get %zu", p);
@@ -133,14 +135,14 @@ static void write_adapter(tw_bytes *text)
     tw_bytes_append_string(text, ")");
 }
 
-static tw_status compile_adapter(tw_core *core, tw_error *error)
+static tw_status compile_adapter(tw_core *core, bool with_path_open, tw_error *error)
 {
     tw_bytes text = {0}, binary = {0};
-    write_adapter(&text);
+    write_adapter(&text, pass_count(with_path_open));
     tw_status status = text.failed ? tw_fail_memory(error) : tw_core_assemble(text.data, text.size, &binary, error);
     if (status == TW_OK) {
         wasmtime_error_t *failure =
-            wasmtime_module_new(core->engine, (const uint8_t *)binary.data, binary.size, &core->wasi_pass);
+            wasmtime_module_new(core->engine, (const uint8_t *)binary.data, binary.size, &core->wasi_pass[with_path_open]);
         if (failure) status = tw_engine_fail(error, TW_INTERNAL, failure);
     }
     tw_bytes_free(&text);
@@ -148,11 +150,11 @@ static tw_status compile_adapter(tw_core *core, tw_error *error)
     return status;
 }
 
-static tw_status adapter_module(tw_core *core, wasmtime_module_t **out, tw_error *error)
+static tw_status adapter_module(tw_core *core, bool with_path_open, wasmtime_module_t **out, tw_error *error)
 {
     pthread_mutex_lock(&core->lock);
-    tw_status status = core->wasi_pass ? TW_OK : compile_adapter(core, error);
-    *out = core->wasi_pass;
+    tw_status status = core->wasi_pass[with_path_open] ? TW_OK : compile_adapter(core, with_path_open, error);
+    *out = core->wasi_pass[with_path_open];
     pthread_mutex_unlock(&core->lock);
     return status;
 }
@@ -162,7 +164,7 @@ static bool collect_imports(tw_store *store, wasmtime_linker_t *wasi, wasmtime_e
     bool ok = wasmtime_caller_export_get(store->caller, "memory", 6, &imports[0]) &&
               imports[0].kind == WASMTIME_EXTERN_MEMORY;
     wasmtime_context_t *context = wasmtime_caller_context(store->caller);
-    for (size_t i = 0; ok && i < TW_WASI_PASS_COUNT; i++)
+    for (size_t i = 0; ok && i < pass_count(store->passes_path_open); i++)
         ok = wasmtime_linker_get(wasi, context, WASI, strlen(WASI), passes[i].name, strlen(passes[i].name),
                                  &imports[i + 1]);
     return ok;
@@ -174,7 +176,8 @@ static tw_status make_adapter(tw_store *store, tw_error *error)
     wasmtime_module_t *module;
     wasmtime_linker_t *wasi;
     wasmtime_extern_t imports[TW_WASI_PASS_COUNT + 1];
-    TW_TRY(adapter_module(core, &module, error));
+    size_t count = pass_count(store->passes_path_open);
+    TW_TRY(adapter_module(core, store->passes_path_open, &module, error));
     TW_TRY(tw_core_wasi(core, &wasi, error));
     if (!collect_imports(store, wasi, imports))
         return tw_fail(error, TW_LINK, "WASI needs the guest's memory exported as \"memory\"");
@@ -182,10 +185,10 @@ static tw_status make_adapter(tw_store *store, tw_error *error)
     wasmtime_instance_t instance;
     wasm_trap_t *trap = NULL;
     wasmtime_error_t *failure =
-        wasmtime_instance_new(context, module, imports, TW_WASI_PASS_COUNT + 1, &instance, &trap);
+        wasmtime_instance_new(context, module, imports, count + 1, &instance, &trap);
     if (trap) wasm_trap_delete(trap);
     if (failure) return tw_engine_fail(error, TW_INTERNAL, failure);
-    for (size_t i = 0; i < TW_WASI_PASS_COUNT; i++) {
+    for (size_t i = 0; i < count; i++) {
         wasmtime_extern_t item;
         if (!wasmtime_instance_export_get(context, &instance, passes[i].name, strlen(passes[i].name), &item))
             return tw_fail(error, TW_INTERNAL, "the WASI adapter lacks %s", passes[i].name);

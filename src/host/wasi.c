@@ -42,7 +42,7 @@ static tw_status woken(tw_error *error)
     return tw_fail(error, TW_TERMINATED, "the instance was stopped while it slept");
 }
 
-/* ---- fd_read, fd_close, fd_renumber ---- */
+/* ---- fd_read, fd_close, fd_renumber, path_open ---- */
 
 static int32_t wasi_errno(int number)
 {
@@ -117,6 +117,7 @@ static tw_status on_fd_read(void *context, tw_store *store, tw_raw *values, size
 {
     tw_wasi *wasi = context;
     if ((uint32_t)values[0].i32 == wasi->stdin_fd) return fd_read_stdin(wasi, store, values, error);
+    if (wasi->files && wasi->files->given_input && values[0].i32 == 0) wasi->files->took_input = true;
     return tw_store_wasi(store, TW_WASI_fd_read, values, count, error);
 }
 
@@ -126,6 +127,7 @@ static tw_status on_fd_close(void *context, tw_store *store, tw_raw *values, siz
     uint32_t fd = (uint32_t)values[0].i32;
     TW_TRY(tw_store_wasi(store, TW_WASI_fd_close, values, count, error));
     if (values[0].i32 == OK && fd == wasi->stdin_fd) wasi->stdin_fd = -1;
+    if (values[0].i32 == OK && wasi->files) tw_files_closed(wasi->files, fd);
     return TW_OK;
 }
 
@@ -137,6 +139,23 @@ static tw_status on_fd_renumber(void *context, tw_store *store, tw_raw *values, 
     if (values[0].i32 != OK) return TW_OK;
     if (from == wasi->stdin_fd) wasi->stdin_fd = to;
     else if (to == wasi->stdin_fd) wasi->stdin_fd = -1;
+    if (wasi->files) tw_files_renumbered(wasi->files, from, to);
+    return TW_OK;
+}
+
+/* Where the guest put its path and wants the descriptor is looked at before: the call may write over either. */
+static tw_status on_path_open(void *context, tw_store *store, tw_raw *values, size_t count, tw_error *error)
+{
+    enum { SHOWN = 100 };
+    tw_wasi *wasi = context;
+    uint32_t path = (uint32_t)values[2].i32, size = (uint32_t)values[3].i32, result = (uint32_t)values[8].i32;
+    uint8_t name[SHOWN];
+    size_t shown = size < SHOWN ? size : SHOWN;
+    const uint8_t *from = guest(store, path, shown);
+    if (from) memcpy(name, from, shown);
+    TW_TRY(tw_store_wasi(store, TW_WASI_path_open, values, count, error));
+    const uint8_t *opened = guest(store, result, 4);
+    if (values[0].i32 == OK && opened) tw_files_opened(wasi->files, get32(opened), name, from ? shown : 0);
     return TW_OK;
 }
 
@@ -341,10 +360,10 @@ bool tw_wasi_binding(const char *name, tw_wasi *wasi, tw_binding *out)
 {
     static const struct { const char *name; tw_raw_func call; } ours[] = {
         {"fd_read", on_fd_read}, {"fd_close", on_fd_close}, {"fd_renumber", on_fd_renumber},
-        {"poll_oneoff", on_poll_oneoff}, {"proc_exit", on_proc_exit},
+        {"poll_oneoff", on_poll_oneoff}, {"proc_exit", on_proc_exit}, {"path_open", on_path_open},
     };
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
-        if (strcmp(name, ours[i].name)) continue;
+        if (strcmp(name, ours[i].name) || (ours[i].call == on_path_open && !wasi->files)) continue;
         *out = (tw_binding){ours[i].call, wasi};
         return true;
     }

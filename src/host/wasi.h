@@ -10,6 +10,7 @@
  *   fd_read                    of the host's standard input, here; of anything else, passed on
  *   fd_close, fd_renumber      passed on, and watched: which descriptor is standard input?
  *   proc_exit                  here, for every code: the engine takes 0 to 125 only
+ *   path_open                  passed on and watched, too, where somebody wants to know of open files
  *
  * Standard input is read directly, never through the engine, which would read ahead into a buffer of its own. A guest
  * that writes to a full pipe can't be woken. */
@@ -17,6 +18,7 @@
 #include <stdbool.h>
 
 #include "engine/engine.h"
+#include "host/files.h"
 #include "os/wake.h"
 
 typedef struct tw_wasi {
@@ -24,6 +26,7 @@ typedef struct tw_wasi {
     int64_t stdin_fd; /* the guest's descriptor that is the host's standard input; -1 = none */
     bool exited;      /* through proc_exit, with: */
     int32_t exit_code;
+    tw_files *files;  /* NULL: nobody wants to know */
 } tw_wasi;
 
 /* *out is our function for a name of WASI preview 1; false: the engine's own will do. The context is wasi. */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "instance/runtime.h"
+#include "instance/state.h"
 
 #define FEW 32 /* raw values kept on the stack */
 
@@ -34,18 +34,32 @@ static tw_status check_memory(const tw_module *module, uint64_t limit, tw_error 
     return TW_OK;
 }
 
+static tw_status call_first(tw_instance *instance, const char *name, tw_ending *ending)
+{
+    tw_handle func;
+    if (!tw_store_export(instance->store, name, TW_HANDLE_FUNC, &func)) return TW_OK;
+    return tw_store_call(instance->store, &func, NULL, 0, ending);
+}
+
+static tw_status begin_restored(tw_instance *instance, tw_ending *ending)
+{
+    ending->from_host = true;
+    ending->status = tw_runtime_put_back(instance, instance->put_back, &ending->error);
+    TW_TRY(ending->status);
+    TW_TRY(call_first(instance, "tw:drop", ending));
+    return call_first(instance, "tw_after_restore", ending);
+}
+
 /* Stubs come before any guest code; what would have run on instantiation was put off for that, or for a restored state. */
 static tw_status begin(tw_instance *instance, tw_ending *ending)
 {
-    tw_handle first;
     ending->frame_count = 0;
     ending->from_host = true;
     if (instance->stubs) ending->status = tw_stubs_attach(instance->stubs, instance->store, &ending->error);
-    bool put_off = tw_runtime_is_capturable(instance) || instance->stubs;
-    if (ending->status != TW_OK || !put_off) return ending->status;
-    const char *name = tw_runtime_is_capturable(instance) ? "tw:init" : "tw:start";
-    if (!tw_store_export(instance->store, name, TW_HANDLE_FUNC, &first)) return ending->status;
-    return tw_store_call(instance->store, &first, NULL, 0, ending);
+    TW_TRY(ending->status);
+    if (instance->put_back) return begin_restored(instance, ending);
+    if (tw_runtime_is_capturable(instance)) return call_first(instance, "tw:init", ending);
+    return instance->stubs ? call_first(instance, "tw:start", ending) : TW_OK;
 }
 
 /* Active segments and the start function run under the time limit, too. */
@@ -94,8 +108,10 @@ static tw_status link_and_instantiate(tw_instance *instance, const tw_spawn_opti
     tw_store_options store = {.bindings = instance->bindings, .owner = instance, .on_memory = on_memory,
                               .max_memory = options->max_memory && options->max_memory < engine->max_memory
                                                 ? options->max_memory : engine->max_memory,
-                              .max_table = engine->max_table};
+                              .max_table = engine->max_table, .passes_path_open = options->capturable};
     TW_TRY(check_memory(instance->module, store.max_memory, error));
+    instance->kept.max_memory = store.max_memory;
+    if (options->capturable && options->wasi) TW_TRY(tw_runtime_keep_wasi(instance, options->wasi, error));
     TW_TRY(tw_runtime_resolve(instance, options, is_wasi, error));
     tw_form *form;
     tw_link *link;
@@ -120,7 +136,8 @@ static tw_status fill(tw_instance *instance, const tw_spawn_options *options, tw
     return status;
 }
 
-tw_status tw_runtime_spawn(tw_module *module, const tw_spawn_options *options, tw_instance **out, tw_error *error)
+tw_status tw_runtime_spawn(tw_module *module, const tw_spawn_options *options, const tw_put_back *from, tw_instance **out,
+                           tw_error *error)
 {
     tw_instance *instance = calloc(1, sizeof *instance);
     TW_TRY_ALLOC(instance, error);
@@ -129,8 +146,13 @@ tw_status tw_runtime_spawn(tw_module *module, const tw_spawn_options *options, t
     instance->timeout_ns = options->timeout_ns;
     tw_runtime_module_retain(module);
     tw_stopper_init(&instance->stopper, &module->engine->watch);
-    instance->wasi = (tw_wasi){&instance->stopper.waker, options->wasi && options->wasi->inherit_stdin ? 0 : -1, false, 0};
+    tw_arena_init(&instance->kept.arena, TW_ARENA_NO_LIMIT);
+    tw_files_init(&instance->kept.files, options->wasi && !options->wasi->inherit_stdin && options->wasi->stdin_size);
+    instance->wasi = (tw_wasi){.waker = &instance->stopper.waker, .stdin_fd = options->wasi && options->wasi->inherit_stdin ? 0 : -1,
+                               .files = options->capturable ? &instance->kept.files : NULL};
+    instance->put_back = from;
     tw_status status = fill(instance, options, error);
+    instance->put_back = NULL;
     if (status == TW_EXIT && options->exit_code) *options->exit_code = instance->exit_code;
     if (status == TW_OK) *out = instance;
     else tw_runtime_free(instance);
@@ -146,6 +168,8 @@ void tw_runtime_free(tw_instance *instance)
     free(instance->imports);
     free(instance->handles);
     free(instance->has_handle);
+    tw_files_free(&instance->kept.files);
+    tw_arena_free(&instance->kept.arena);
     tw_runtime_module_release(instance->module);
     free(instance);
 }

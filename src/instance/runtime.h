@@ -20,6 +20,7 @@
 #include "instance/stop.h"
 #include "instance/watch.h"
 #include "rewrite/rewrite.h"
+#include "snapshot/registers.h"
 #include "tensorwasm/tensorwasm.h"
 #include "wasm/module.h"
 
@@ -97,6 +98,8 @@ struct tw_module {
     tw_form forms[TW_FORMS];
     bool no_offload;        /* no region, the engine refused what the rewrite made, or there is no compile worker */
     char no_offload_why[256];
+    bool has_hash;
+    uint8_t hash[TW_REGISTERS_HASH]; /* of the bytes */
 };
 
 /* Text or binary to a checked module. */
@@ -131,6 +134,17 @@ typedef struct tw_instance_import { /* an embedder's function as an instance kee
     const tw_functype *type;
 } tw_instance_import;
 
+typedef struct tw_put_back tw_put_back;
+
+/* What a capture needs to know and nobody else remembers; of capturable instances. */
+typedef struct tw_kept {
+    tw_arena arena;
+    tw_files files;
+    uint64_t max_memory;
+    bool has_wasi;
+    tw_registers_strings args, env, dirs; /* dirs: the guest's names */
+} tw_kept;
+
 struct tw_instance {
     tw_module *module;
     const tw_form *form;
@@ -146,9 +160,13 @@ struct tw_instance {
     tw_handle *handles;           /* per export, of functions; found on first call */
     bool *has_handle;
     int32_t exit_code;
+    const tw_put_back *put_back;  /* during a spawn that restores */
+    tw_kept kept;
 };
 
-tw_status tw_runtime_spawn(tw_module *module, const tw_spawn_options *options, tw_instance **out, tw_error *error);
+/* from: state to begin with (instance/state.h), or NULL for a fresh instance. */
+tw_status tw_runtime_spawn(tw_module *module, const tw_spawn_options *options, const tw_put_back *from, tw_instance **out,
+                           tw_error *error);
 tw_status tw_runtime_call(tw_instance *instance, const char *name, const tw_val *args, size_t arg_count,
                           tw_val *results, size_t result_count, tw_error *error);
 tw_status tw_runtime_memory(tw_instance *instance, const char *name, uint8_t **base, size_t *size, tw_error *error);

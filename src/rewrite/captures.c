@@ -218,8 +218,14 @@ static tw_status export_functions(tw_rewriter *r)
     bool *referred = TW_NEW_ARRAY(&r->arena, bool, m->func_count);
     TW_TRY_ALLOC(referred, r->error);
     mark_referred(m, referred);
-    for (uint32_t i = 0; i < m->func_count; i++)
-        if (referred[i]) tw_export_index(r, "func", i, TW_EXTERN_FUNC, i);
+    uint32_t *list = TW_NEW_ARRAY(&r->out->arena, uint32_t, m->func_count);
+    TW_TRY_ALLOC(list, r->error);
+    for (uint32_t i = 0; i < m->func_count; i++) {
+        if (!referred[i]) continue;
+        tw_export_index(r, "func", i, TW_EXTERN_FUNC, i);
+        list[r->out->referred_count++] = i;
+    }
+    r->out->referred = list;
     return TW_OK;
 }
 

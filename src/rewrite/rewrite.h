@@ -113,6 +113,8 @@ typedef struct tw_rewrite {
     uint32_t probed_loops, probed_functions;
     uint32_t initialiser;    /* function; UINT32_MAX unless capturable */
     uint32_t drop_count;     /* bits in the globals tw:dropped:N */
+    const uint32_t *referred;/* the functions tw:func:N, ascending */
+    uint32_t referred_count;
 } tw_rewrite;
 
 /* The module must have passed tw_wasm_check_bodies and the engine's validation. TW_REFUSED when the module as a whole can't

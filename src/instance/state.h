@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_INSTANCE_STATE_H
+#define TW_INSTANCE_STATE_H
+
+/* An instance's state between two calls, written down and put back.
+ *
+ *   capture   memory and registers (snapshot/registers.h) as a snapshot's state. Only of instances that were spawned to be
+ *             capturable: their modules export all of it
+ *   restore   a spawn of the same module whose instance gets the state in place of tw:init
+ *
+ * The stub table is no part of it, nor what is known of regions: a restored instance asks its stubs anew. */
+
+#include "instance/runtime.h"
+#include "snapshot/registers.h"
+#include "tensorwasm/snapshot.h"
+
+/* What a new instance is to begin with; lives during the spawn. */
+struct tw_put_back {
+    const tw_registers *registers;
+    tw_span memory;
+};
+
+/* Keeps a copy of what the guest is told by WASI, for captures. */
+tw_status tw_runtime_keep_wasi(tw_instance *instance, const tw_wasi_options *options, tw_error *error);
+/* Appends the file. TW_BUSY in a call, TW_TERMINATED, TW_UNSUPPORTED for what can't be written down. */
+tw_status tw_runtime_capture(tw_instance *instance, const tw_snapshot_writer_options *writer, const tw_capture_options *options,
+                             tw_bytes *out, tw_error *error);
+tw_status tw_runtime_restore(tw_module *module, const tw_snapshot *snapshot, const tw_spawn_options *options,
+                             tw_instance **out, tw_error *error);
+/* Memories, globals and tables of a new instance of this module, before any guest code runs. During the run of a spawn. */
+tw_status tw_runtime_put_back(tw_instance *instance, const tw_put_back *from, tw_error *error);
+/* BLAKE3 of the module in binary form. */
+void tw_runtime_module_hash(tw_module *module, uint8_t hash[TW_REGISTERS_HASH]);
+
+#endif

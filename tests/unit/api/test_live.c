@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A restored instance goes on exactly as the original does: both run on, every result and the memory are compared; in this
+ * process and in another. What can't be captured or restored is refused with a reason, and nothing else changes. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../handlers.h"
+#include "tensorwasm/snapshot.h"
+
+static tw_engine *engine;
+static tw_kernel_cache *cache;
+static tw_snapshot_writer *writer;
+static tw_snapshot_reader *reader;
+static const char *own_path;
+static tw_error error;
+
+#define OK(expression)                                                                             \
+    do {                                                                                           \
+        if ((expression) != TW_OK) fail_msg("%s: %s", #expression, error.message);                 \
+    } while (0)
+
+static tw_module *module_of(const char *text)
+{
+    tw_module *module;
+    OK(tw_module_new(engine, (const uint8_t *)text, strlen(text), &module, &error));
+    return module;
+}
+
+static tw_spawn_options usual(void)
+{
+    tw_spawn_options options = TW_SPAWN_OPTIONS_INIT;
+    options.capturable = true;
+    options.kernel_cache = cache;
+    return options;
+}
+
+static tw_instance *spawn(tw_module *module, const tw_spawn_options *options)
+{
+    tw_spawn_options own = options ? *options : usual();
+    tw_instance *instance;
+    OK(tw_instance_spawn(module, &own, &instance, &error));
+    return instance;
+}
+
+typedef struct file {
+    uint8_t *bytes;
+    size_t size;
+} file;
+
+static tw_status try_capture(tw_instance *instance, file *out)
+{
+    tw_capture_options options = TW_CAPTURE_OPTIONS_INIT;
+    options.has_created = true;
+    options.instance = (tw_instance_id){7, 9};
+    return tw_instance_capture(instance, writer, &options, &out->bytes, &out->size, &error);
+}
+
+static file capture(tw_instance *instance)
+{
+    file f;
+    OK(try_capture(instance, &f));
+    return f;
+}
+
+static tw_snapshot *read_file(file f)
+{
+    tw_snapshot *snapshot;
+    tw_snapshot_class why;
+    OK(tw_snapshot_restore(reader, f.bytes, f.size, &snapshot, &why, &error));
+    return snapshot;
+}
+
+static tw_status try_restore(tw_module *module, file f, const tw_spawn_options *options, tw_instance **out)
+{
+    tw_spawn_options own = options ? *options : usual();
+    tw_snapshot *snapshot = read_file(f);
+    tw_status status = tw_instance_restore(module, snapshot, &own, out, &error);
+    tw_snapshot_free(snapshot);
+    return status;
+}
+
+static tw_instance *restore(tw_module *module, file f)
+{
+    tw_instance *instance;
+    OK(try_restore(module, f, NULL, &instance));
+    return instance;
+}
+
+/* ---- running on ---- */
+
+typedef struct outcome {
+    tw_status status;
+    char message[200];
+    tw_val results[4];
+} outcome;
+
+static outcome call(tw_instance *instance, tw_module *module, const char *name, int32_t argument)
+{
+    outcome o = {0};
+    const tw_val_kind *params, *results;
+    size_t param_count, result_count;
+    tw_val arg = {TW_VAL_I32, {.i32 = argument}};
+    OK(tw_module_func_type(module, name, &params, &param_count, &results, &result_count, &error));
+    assert_true(param_count <= 1 && result_count <= 4);
+    o.status = tw_instance_call(instance, name, &arg, param_count, o.results, result_count, &error);
+    if (o.status) snprintf(o.message, sizeof o.message, "%.199s", error.message);
+    return o;
+}
+
+static void same_outcomes(const outcome *a, const outcome *b)
+{
+    assert_int_equal(a->status, b->status);
+    assert_string_equal(a->message, b->message);
+    assert_memory_equal(a->results, b->results, sizeof a->results);
+}
+
+static void same_memories(tw_instance *a, tw_instance *b)
+{
+    uint8_t *x, *y;
+    size_t size, other;
+    OK(tw_instance_memory(a, "memory", &x, &size, &error));
+    OK(tw_instance_memory(b, "memory", &y, &other, &error));
+    assert_int_equal(size, other);
+    assert_memory_equal(x, y, size);
+}
+
+static uint32_t next(uint32_t *seed) { return *seed = *seed * 1664525 + 1013904223; }
+
+/* The same calls on both; each may change anything. */
+static void run_on(tw_module *module, tw_instance *a, tw_instance *b, const char *const *names, size_t count, int calls,
+                   uint32_t seed)
+{
+    for (int i = 0; i < calls; i++) {
+        const char *name = names[(next(&seed) >> 8) % count];
+        int32_t argument = (int32_t)(next(&seed) >> 12 & 63);
+        outcome x = call(a, module, name, argument), y = call(b, module, name, argument);
+        same_outcomes(&x, &y);
+    }
+    same_memories(a, b);
+}
+
+#define GLOBAL(name, type, init) "(global $" name " (mut " type ") (" type ".const " init "))"
+
+/* Everything that an instance's state consists of, and functions that change and show it. */
+static const char *const all_text =
+    "(module (memory (export \"memory\") 1 40) (type $f (func (result i32)))"
+    "(global $i i32 (i32.const 5))" GLOBAL("a", "i32", "1") GLOBAL("b", "i64", "2") GLOBAL("c", "f32", "3.5") GLOBAL("d", "f64", "0x1.8p-1070")
+    "(global $e (mut v128) (v128.const i32x4 1 2 3 4)) (global $r (mut funcref) (ref.func $two))"
+    "(table $t 4 30 funcref) (table $u 2 funcref)"
+    "(elem (table $t) (i32.const 0) func $one $two $three) (elem $later func $three $one $secret) (elem declare func $hidden)"
+    "(data (i32.const 100) \"hello\") (data $p \"passive\") (data $q \"other\")"
+    "(func $one (result i32) (i32.const 1)) (func $two (result i32) (i32.const 2)) (func $three (result i32) (i32.const 3))"
+    "(func $secret (result i32) (global.set $a (i32.add (global.get $a) (i32.const 7))) (global.get $a))"
+    "(func $hidden (result i32) (i32.const 99))"
+    "(func (export \"globals\") (result i32 i64 f32 f64) (global.get $a) (global.get $b) (global.get $c) (global.get $d))"
+    "(func (export \"vector\") (result v128) (global.get $e))"
+    "(func (export \"change\") (param i32) (global.set $a (i32.mul (global.get $a) (i32.const 3)))"
+    " (global.set $b (i64.add (global.get $b) (i64.extend_i32_s (local.get 0)))) (global.set $c (f32.sqrt (f32.add (global.get $c) (f32.convert_i32_s (local.get 0)))))"
+    " (global.set $d (f64.mul (global.get $d) (f64.const 1.5))) (global.set $e (i32x4.add (global.get $e) (i32x4.splat (local.get 0)))))"
+    "(func (export \"store\") (param i32) (i32.store (i32.mul (local.get 0) (i32.const 900)) (i32.add (local.get 0) (global.get $a))))"
+    "(func (export \"grow\") (param i32) (result i32) (memory.grow (i32.and (local.get 0) (i32.const 3))))"
+    "(func (export \"size\") (result i32) (memory.size))"
+    "(func (export \"far\") (param i32) (i32.store8 (i32.mul (local.get 0) (i32.const 40000)) (local.get 0)))"
+    "(func (export \"table_grow\") (param i32) (result i32) (table.grow $t (ref.func $hidden) (i32.and (local.get 0) (i32.const 1))))"
+    "(func (export \"table_set\") (param i32) (table.set $t (local.get 0) (table.get $t (i32.and (local.get 0) (i32.const 3)))))"
+    "(func (export \"table_null\") (param i32) (table.set $u (i32.and (local.get 0) (i32.const 1)) (ref.null func)))"
+    "(func (export \"table_init\") (param i32) (table.init $t $later (local.get 0) (i32.const 0) (i32.const 3)))"
+    "(func (export \"table_keep\") (param i32) (table.set $u (i32.const 1) (table.get $t (local.get 0))))"
+    "(func (export \"call_t\") (param i32) (result i32) (call_indirect $t (type $f) (local.get 0)))"
+    "(func (export \"call_u\") (param i32) (result i32) (call_indirect $u (type $f) (i32.and (local.get 0) (i32.const 1))))"
+    "(func (export \"ref\") (param i32) (global.set $r (table.get $t (i32.and (local.get 0) (i32.const 3)))))"
+    "(func (export \"call_r\") (result i32) (table.set $u (i32.const 0) (global.get $r)) (call_indirect $u (type $f) (i32.const 0)))"
+    "(func (export \"init\") (param i32) (memory.init $p (local.get 0) (i32.const 1) (i32.const 4)))"
+    "(func (export \"init_q\") (param i32) (memory.init $q (local.get 0) (i32.const 1) (i32.const 2)))"
+    "(func (export \"drop_p\") (data.drop $p)) (func (export \"drop_later\") (elem.drop $later)))";
+static const char *const all_names[] = {
+    "globals", "vector", "change", "store", "grow", "size", "far", "table_grow", "table_set", "table_null", "table_init",
+    "table_keep", "call_t", "call_u", "ref", "call_r", "init", "init_q", "drop_p", "drop_later"};
+enum { ALL = sizeof all_names / sizeof *all_names };
+
+static void warm_up(tw_module *module, tw_instance *instance, int calls, uint32_t seed)
+{
+    for (int i = 0; i < calls; i++) {
+        const char *name = all_names[(next(&seed) >> 8) % ALL];
+        call(instance, module, name, (int32_t)(next(&seed) >> 12 & 63));
+    }
+}
+
+static void a_restored_instance_goes_on_as_the_original(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(all_text);
+    for (uint32_t seed = 1; seed <= 60; seed++) {
+        tw_instance *original = spawn(module, NULL);
+        warm_up(module, original, (int)(seed * 2), seed);
+        file f = capture(original);
+        tw_instance *copy = restore(module, f);
+        same_memories(original, copy);
+        file again = capture(copy); /* nothing is lost, nothing is added */
+        assert_int_equal(f.size, again.size);
+        assert_memory_equal(f.bytes, again.bytes, f.size);
+        run_on(module, original, copy, all_names, ALL, 200, seed * 77);
+        file x = capture(original), y = capture(copy);
+        assert_int_equal(x.size, y.size);
+        assert_memory_equal(x.bytes, y.bytes, x.size);
+        tw_instance_free(original);
+        tw_instance_free(copy);
+        free(f.bytes), free(again.bytes), free(x.bytes), free(y.bytes);
+    }
+    tw_module_free(module);
+}
+
+static void drops_come_back(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(all_text);
+    tw_instance *original = spawn(module, NULL);
+    assert_int_equal(call(original, module, "init", 8).status, TW_OK);
+    call(original, module, "drop_p", 0);
+    file f = capture(original);
+    tw_instance *copy = restore(module, f);
+    assert_int_equal(call(copy, module, "init", 8).status, TW_TRAP);
+    assert_int_equal(call(copy, module, "init_q", 8).status, TW_OK);
+    assert_int_equal(call(copy, module, "table_init", 1).status, TW_OK);
+    tw_instance_free(original);
+    tw_instance_free(copy);
+    free(f.bytes);
+    tw_module_free(module);
+}
+
+static void the_start_function_does_not_run_again(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of("(module (memory (export \"memory\") 1) (global $n (mut i32) (i32.const 0)) (data (i32.const 0) \"A\")"
+                                  "(func $start (global.set $n (i32.add (global.get $n) (i32.const 1)))) (start $start)"
+                                  "(func (export \"n\") (result i32) (global.get $n))"
+                                  "(func (export \"put\") (param i32) (i32.store8 (i32.const 0) (local.get 0))))");
+    tw_instance *original = spawn(module, NULL);
+    call(original, module, "put", 'B');
+    file f = capture(original);
+    tw_instance *copy = restore(module, f);
+    assert_int_equal(call(copy, module, "n", 0).results[0].of.i32, 1);
+    same_memories(original, copy);
+    tw_instance_free(original);
+    tw_instance_free(copy);
+    free(f.bytes);
+    tw_module_free(module);
+}
+
+/* ---- kernels ---- */
+
+static const char *const loops_text =
+    "(module (memory (export \"memory\") 4)"
+    "(func (export \"fill\") (param i32) (local $i i32) (loop $l"
+    " (f32.store (i32.shl (local.get $i) (i32.const 2)) (f32.mul (f32.convert_i32_s (i32.add (local.get $i) (local.get 0))) (f32.const 0.37)))"
+    " (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 16384)))))"
+    "(func (export \"mix\") (param i32) (local $i i32) (loop $l"
+    " (f32.store offset=65536 (i32.shl (local.get $i) (i32.const 2)) (f32.add (f32.load offset=65536 (i32.shl (local.get $i) (i32.const 2)))"
+    "  (f32.mul (f32.load (i32.shl (local.get $i) (i32.const 2))) (f32.convert_i32_s (local.get 0)))))"
+    " (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 16384))))))";
+static const char *const loop_names[] = {"fill", "mix"};
+
+static int kernels_run(tw_instance *instance)
+{
+    char *text;
+    OK(tw_instance_report(instance, TW_FORMAT_JSON, &text, &error));
+    int ran = 0;
+    for (const char *at = text; (at = strstr(at, "\"kernel_runs\":")); at++) ran += atoi(at + 14) > 0;
+    if (!ran)
+        for (const char *at = text; (at = strstr(at, "\"dispatches\":")); at++) ran += atoi(at + 13) > 0;
+    free(text);
+    return ran;
+}
+
+static void kernels_go_on_with_the_same_bits(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(loops_text);
+    tw_spawn_options plain = usual();
+    plain.kernel_cache = NULL;
+    tw_instance *original = spawn(module, NULL), *without = NULL;
+    call(original, module, "fill", 3);
+    call(original, module, "mix", 5);
+    file f = capture(original);
+    tw_instance *copy = restore(module, f);
+    OK(try_restore(module, f, &plain, &without)); /* the original code, from the kernels' memory */
+    run_on(module, original, copy, loop_names, 2, 12, 1);
+    assert_int_not_equal(kernels_run(original), 0);
+    assert_int_not_equal(kernels_run(copy), 0);
+    tw_instance *third = restore(module, f);
+    run_on(module, third, without, loop_names, 2, 12, 5);
+    tw_instance_free(third);
+    tw_instance_free(original);
+    tw_instance_free(copy);
+    tw_instance_free(without);
+    free(f.bytes);
+    tw_module_free(module);
+}
+
+/* ---- another process ---- */
+
+static void put_file(const char *path, file f)
+{
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    assert_int_equal(fwrite(f.bytes, 1, f.size, out), f.size);
+    fclose(out);
+}
+
+static file get_file(const char *path)
+{
+    file f = {malloc(1 << 24), 0};
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    f.size = fread(f.bytes, 1, 1 << 24, in);
+    fclose(in);
+    return f;
+}
+
+static void go_on(tw_module *module, tw_instance *instance)
+{
+    warm_up(module, instance, 300, 4711);
+}
+
+/* As `test_live --child IN OUT`: restores, goes on, captures. */
+static int child(const char *in, const char *out)
+{
+    file f = get_file(in);
+    tw_module *module = module_of(all_text);
+    tw_instance *instance = restore(module, f);
+    go_on(module, instance);
+    file later = capture(instance);
+    put_file(out, later);
+    return 0;
+}
+
+static void another_process_goes_on_as_well(void **state)
+{
+    (void)state;
+    use_handlers();
+    char folder[] = "/tmp/tw-live-XXXXXX", in[64], out[64], command[600];
+    assert_non_null(mkdtemp(folder));
+    snprintf(in, sizeof in, "%s/in", folder);
+    snprintf(out, sizeof out, "%s/out", folder);
+    tw_module *module = module_of(all_text);
+    tw_instance *original = spawn(module, NULL);
+    warm_up(module, original, 120, 12);
+    file f = capture(original);
+    put_file(in, f);
+    snprintf(command, sizeof command, "'%s' --child '%s' '%s'", own_path, in, out);
+    assert_int_equal(system(command), 0);
+    go_on(module, original);
+    file here = capture(original), there = get_file(out);
+    assert_int_equal(here.size, there.size);
+    assert_memory_equal(here.bytes, there.bytes, here.size);
+    unlink(in), unlink(out), rmdir(folder);
+    free(f.bytes), free(here.bytes), free(there.bytes);
+    tw_instance_free(original);
+    tw_module_free(module);
+}
+
+/* ---- refusals ---- */
+
+static tw_status capture_in_call(void *context, tw_host_call *in, const tw_val *args, tw_val *results, tw_error *why)
+{
+    (void)in, (void)args, (void)why;
+    file f;
+    results[0].kind = TW_VAL_I32;
+    results[0].of.i32 = (int32_t)try_capture(*(tw_instance **)context, &f);
+    return TW_OK;
+}
+
+static void a_running_call_is_refused(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of("(module (import \"h\" \"capture\" (func $c (result i32))) (memory (export \"memory\") 1)"
+                                  "(func (export \"run\") (result i32) (call $c)))");
+    tw_instance *instance = NULL;
+    static const tw_val_kind i32 = TW_VAL_I32;
+    tw_import_func import = {"h", "capture", NULL, 0, &i32, 1, capture_in_call, &instance};
+    tw_spawn_options options = usual();
+    options.imports = &import;
+    options.import_count = 1;
+    instance = spawn(module, &options);
+    assert_int_equal(call(instance, module, "run", 0).results[0].of.i32, TW_BUSY);
+    file f = capture(instance);
+    tw_instance *copy;
+    OK(try_restore(module, f, &options, &copy));
+    tw_instance_free(copy);
+    assert_int_equal(try_restore(module, f, NULL, &copy), TW_LINK);
+    free(f.bytes);
+    OK(tw_instance_terminate(instance, &error));
+    assert_int_equal(try_capture(instance, &f), TW_TERMINATED);
+    tw_instance_free(instance);
+    tw_module_free(module);
+}
+
+static void only_who_was_spawned_for_it_is_captured(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of("(module (memory (export \"memory\") 1))");
+    tw_spawn_options options = TW_SPAWN_OPTIONS_INIT;
+    tw_instance *instance = spawn(module, &options);
+    file f;
+    assert_int_equal(try_capture(instance, &f), TW_INVALID_ARGUMENT);
+    tw_instance_free(instance);
+    tw_module_free(module);
+}
+
+static void module_tenant_and_limits_must_fit(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(all_text), *other = module_of("(module (memory (export \"memory\") 1))");
+    tw_spawn_options options = usual();
+    options.tenant = 5;
+    tw_instance *original = spawn(module, &options), *copy;
+    for (int i = 0; i < 3; i++) call(original, module, "grow", 2);
+    file f = capture(original);
+    assert_int_equal(try_restore(other, f, &options, &copy), TW_INVALID_ARGUMENT);
+    assert_non_null(strstr(error.message, "another module"));
+    options.tenant = 6;
+    assert_int_equal(try_restore(module, f, &options, &copy), TW_UNTRUSTED);
+    options.tenant = 5;
+    options.max_memory = 4 << 16;
+    assert_int_equal(try_restore(module, f, &options, &copy), TW_LIMIT);
+    assert_non_null(strstr(error.message, "458752"));
+    options.max_memory = 8 << 16;
+    OK(try_restore(module, f, &options, &copy));
+    assert_int_equal(call(copy, module, "grow", 2).results[0].of.i32, -1);
+    assert_int_equal(call(copy, module, "grow", 1).results[0].of.i32, 7);
+    tw_instance_free(original);
+    tw_instance_free(copy);
+    free(f.bytes);
+    tw_module_free(module);
+    tw_module_free(other);
+}
+
+static void the_captured_limit_goes_on(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(all_text);
+    tw_spawn_options options = usual();
+    options.max_memory = 2 << 16;
+    tw_instance *original = spawn(module, &options);
+    file f = capture(original);
+    tw_instance *copy = restore(module, f);
+    assert_int_equal(call(copy, module, "grow", 2).results[0].of.i32, -1);
+    assert_int_equal(call(copy, module, "grow", 1).results[0].of.i32, 1);
+    tw_instance_free(original);
+    tw_instance_free(copy);
+    free(f.bytes);
+    tw_module_free(module);
+}
+
+static void after_restore_is_called_once(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of("(module (memory (export \"memory\") 1) (global $n (mut i32) (i32.const 0))"
+                                  "(func (export \"tw_after_restore\") (global.set $n (i32.add (global.get $n) (i32.const 10))))"
+                                  "(func (export \"n\") (result i32) (global.get $n)))");
+    tw_instance *original = spawn(module, NULL);
+    assert_int_equal(call(original, module, "n", 0).results[0].of.i32, 0);
+    file f = capture(original);
+    tw_instance *copy = restore(module, f);
+    assert_int_equal(call(copy, module, "n", 0).results[0].of.i32, 10);
+    tw_instance_free(original);
+    tw_instance_free(copy);
+    free(f.bytes);
+    tw_module_free(module);
+    module = module_of("(module (memory (export \"memory\") 1) (func (export \"tw_after_restore\") unreachable))");
+    original = spawn(module, NULL);
+    f = capture(original);
+    assert_int_equal(try_restore(module, f, NULL, &copy), TW_TRAP);
+    tw_instance_free(original);
+    free(f.bytes);
+    tw_module_free(module);
+}
+
+/* ---- WASI ---- */
+
+#define WASI "\"wasi_snapshot_preview1\""
+static const char *const wasi_text =
+    "(module (import " WASI " \"args_sizes_get\" (func $args (param i32 i32) (result i32)))"
+    "(import " WASI " \"environ_get\" (func $env (param i32 i32) (result i32)))"
+    "(import " WASI " \"fd_prestat_dir_name\" (func $dir (param i32 i32 i32) (result i32)))"
+    "(import " WASI " \"path_open\" (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))"
+    "(import " WASI " \"fd_close\" (func $close (param i32) (result i32)))"
+    "(memory (export \"memory\") 1) (data (i32.const 8) \"a.txt\")"
+    "(func (export \"arg_bytes\") (result i32) (drop (call $args (i32.const 64) (i32.const 68))) (i32.load (i32.const 68)))"
+    "(func (export \"env\") (result i32) (drop (call $env (i32.const 128) (i32.const 256))) (i32.load (i32.const 256)))"
+    "(func (export \"dir\") (param i32) (result i32) (drop (call $dir (local.get 0) (i32.const 512) (i32.const 8))) (i32.load8_u (i32.const 512)))"
+    "(func (export \"open\") (result i32) (call $open (i32.const 4) (i32.const 0) (i32.const 8) (i32.const 5) (i32.const 1)"
+    " (i64.const 64) (i64.const 0) (i32.const 0) (i32.const 32)))"
+    "(func (export \"close\") (param i32) (result i32) (call $close (local.get 0))))";
+
+static void the_guest_is_told_what_it_was_told_and_open_files_are_named(void **state)
+{
+    (void)state;
+    use_handlers();
+    char folder[] = "/tmp/tw-live-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    static const char *const args[] = {"guest", "one"}, *const env[] = {"K=V"};
+    tw_wasi_dir dirs[] = {{"/", "/r"}, {folder, "d"}, {folder, "e"}};
+    tw_wasi_options wasi = TW_WASI_OPTIONS_INIT;
+    wasi.args = args, wasi.arg_count = 2, wasi.env = env, wasi.env_count = 1, wasi.dirs = dirs, wasi.dir_count = 2;
+    tw_spawn_options options = usual();
+    options.wasi = &wasi;
+    tw_module *module = module_of(wasi_text);
+    tw_instance *original = spawn(module, &options), *copy;
+    file f;
+    assert_int_equal(call(original, module, "open", 0).results[0].of.i32, 0);
+    assert_int_equal(try_capture(original, &f), TW_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "open files: a.txt (descriptor 5)"));
+    assert_int_equal(call(original, module, "close", 5).results[0].of.i32, 0);
+    f = capture(original);
+
+    assert_int_equal(try_restore(module, f, NULL, &copy), TW_INVALID_ARGUMENT); /* no WASI */
+    assert_int_equal(try_restore(module, f, &options, &copy), TW_INVALID_ARGUMENT); /* arguments of its own */
+    wasi.arg_count = wasi.env_count = 0;
+    wasi.dir_count = 1;
+    assert_int_equal(try_restore(module, f, &options, &copy), TW_INVALID_ARGUMENT);
+    assert_non_null(strstr(error.message, "the directory \"d\""));
+    wasi.dir_count = 3;
+    assert_int_equal(try_restore(module, f, &options, &copy), TW_INVALID_ARGUMENT);
+    assert_non_null(strstr(error.message, "no directory \"e\""));
+    tw_wasi_dir swapped[] = {{folder, "d"}, {folder, "/r"}}; /* other folders, in another order: descriptors stay the guest's */
+    wasi.dirs = swapped, wasi.dir_count = 2;
+    OK(try_restore(module, f, &options, &copy));
+    assert_int_equal(call(copy, module, "arg_bytes", 0).results[0].of.i32, 10);
+    assert_int_equal(call(copy, module, "env", 0).results[0].of.i32, 0x563D4B);
+    assert_int_equal(call(copy, module, "dir", 3).results[0].of.i32, '/');
+    assert_int_equal(call(copy, module, "dir", 4).results[0].of.i32, 'd');
+    assert_int_equal(call(copy, module, "open", 0).results[0].of.i32, 0);
+    assert_int_equal(try_capture(copy, &f), TW_UNSUPPORTED);
+    tw_instance_free(copy);
+    assert_int_equal(call(original, module, "close", 4).results[0].of.i32, 0);
+    file none;
+    assert_int_equal(try_capture(original, &none), TW_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "descriptor 4, which it began with"));
+    tw_instance_free(original);
+    free(f.bytes);
+    tw_module_free(module);
+    snprintf(path, sizeof path, "%s/a.txt", folder);
+    unlink(path);
+    rmdir(folder);
+}
+
+/* ---- damage: the file around the registers is sound, they aren't ---- */
+
+static tw_status restore_with(tw_module *module, const tw_snapshot *snapshot, const uint8_t *registers, size_t size)
+{
+    tw_snapshot changed = *snapshot;
+    changed.registers = (tw_span){registers, size};
+    tw_spawn_options options = usual();
+    options.kernel_cache = NULL;
+    tw_instance *instance;
+    tw_status status = tw_instance_restore(module, &changed, &options, &instance, &error);
+    if (status == TW_OK) tw_instance_free(instance);
+    return status;
+}
+
+static void damaged_registers_are_refused_or_another_state(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(all_text);
+    tw_instance *original = spawn(module, NULL);
+    file f = capture(original);
+    tw_snapshot *snapshot = read_file(f);
+    size_t size = snapshot->registers.size;
+    uint8_t *copy = malloc(size + 1);
+    int accepted = 0;
+    memcpy(copy, snapshot->registers.data, size);
+    for (size_t cut = 0; cut < size; cut++) assert_int_equal(restore_with(module, snapshot, copy, cut), TW_MALFORMED);
+    copy[size] = 0;
+    assert_int_equal(restore_with(module, snapshot, copy, size + 1), TW_MALFORMED);
+    for (size_t bit = 0; bit < size * 8; bit++) {
+        copy[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        accepted += restore_with(module, snapshot, copy, size) == TW_OK;
+        copy[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    /* A bit of a number is another number; everything else has one right value. Five numeric globals have 32 + 64 + 32 + 64 + 128
+     * bits; unused ones of values may be anything; the lowest bits of the maximum are above or below. */
+    assert_true(accepted >= 320 && accepted < (int)size * 8 - 256);
+    free(copy);
+    tw_snapshot_free(snapshot);
+    tw_instance_free(original);
+    free(f.bytes);
+    tw_module_free(module);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    tw_engine_options options = TW_ENGINE_OPTIONS_INIT;
+    options.offload = TW_OFFLOAD_FORCE;
+    options.canonical_nan = true;
+    if (tw_engine_new(&options, &engine, &error) || tw_kernel_cache_new(engine, NULL, &cache, &error)) return 1;
+    if (tw_snapshot_writer_new(NULL, &writer, &error) || tw_snapshot_reader_new(NULL, &reader, &error)) return 1;
+    keep_handlers();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tw_snapshot_writer_free(writer);
+    tw_snapshot_reader_free(reader);
+    tw_kernel_cache_free(cache);
+    tw_engine_free(engine);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_restored_instance_goes_on_as_the_original),
+        cmocka_unit_test(drops_come_back),
+        cmocka_unit_test(the_start_function_does_not_run_again),
+        cmocka_unit_test(kernels_go_on_with_the_same_bits),
+        cmocka_unit_test(another_process_goes_on_as_well),
+        cmocka_unit_test(a_running_call_is_refused),
+        cmocka_unit_test(only_who_was_spawned_for_it_is_captured),
+        cmocka_unit_test(module_tenant_and_limits_must_fit),
+        cmocka_unit_test(the_captured_limit_goes_on),
+        cmocka_unit_test(after_restore_is_called_once),
+        cmocka_unit_test(the_guest_is_told_what_it_was_told_and_open_files_are_named),
+        cmocka_unit_test(damaged_registers_are_refused_or_another_state),
+    };
+    own_path = argv[0];
+    if (argc == 4 && !strcmp(argv[1], "--child")) {
+        int failed = set_up(NULL) || child(argv[2], argv[3]);
+        return failed;
+    }
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
