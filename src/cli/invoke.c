@@ -140,14 +140,45 @@ int cli_invocation_prepare(cli_invocation *v, const tw_module *module, const cha
     return prepare_function(v, module, operands->items + 1, operands->count - 1);
 }
 
-tw_status cli_invocation_call(cli_invocation *v, tw_instance *instance, tw_error *error)
+static bool takes_nothing(const tw_module *module, const char *export)
 {
-    if (v->initialize) {
-        tw_status status = tw_instance_call(instance, "_initialize", NULL, 0, NULL, 0, error);
-        if (status) return status;
-    }
-    if (!v->name) return TW_OK;
-    return tw_instance_call(instance, v->name, v->args, v->arg_count, v->results, v->result_count, error);
+    const tw_val_kind *params, *results;
+    size_t param_count, result_count;
+    return !tw_module_func_type(module, export, &params, &param_count, &results, &result_count, NULL) && !param_count &&
+           !result_count;
+}
+
+int cli_invocation_insert(cli_invocation *v, const tw_module *module, const char *export)
+{
+    if ((v->name && !strcmp(v->name, export)) || (v->initialize && !strcmp(export, "_initialize"))) return CLI_EXIT_DONE;
+    if (!exports_function(module, export))
+        return cli_usage_error(false, "run", "--snapshot-after: the module exports no function '%s'", export);
+    if (!takes_nothing(module, export))
+        return cli_usage_error(false, "run", "--snapshot-after: %s has parameters or results: name it with --invoke, too", export);
+    v->before = export;
+    v->hint[0] = 0;
+    return CLI_EXIT_DONE;
+}
+
+static tw_status call(tw_instance *instance, const char *name, const tw_val *args, size_t arg_count, tw_val *results,
+                      size_t result_count, const cli_invocation_watcher *watcher, tw_error *error)
+{
+    tw_status status = tw_instance_call(instance, name, args, arg_count, results, result_count, error);
+    bool well = status == TW_OK || (status == TW_EXIT && tw_instance_exit_code(instance) == 0);
+    if (!well || !watcher->returned) return status;
+    tw_error own;
+    tw_status told = watcher->returned(watcher->context, name, &own);
+    if (told) *error = own;
+    return told ? told : status;
+}
+
+tw_status cli_invocation_call(cli_invocation *v, tw_instance *instance, const cli_invocation_watcher *watcher, tw_error *error)
+{
+    tw_status status = TW_OK;
+    if (v->initialize) status = call(instance, "_initialize", NULL, 0, NULL, 0, watcher, error);
+    if (!status && v->before) status = call(instance, v->before, NULL, 0, NULL, 0, watcher, error);
+    if (status || !v->name) return status;
+    return call(instance, v->name, v->args, v->arg_count, v->results, v->result_count, watcher, error);
 }
 
 void cli_invocation_print(const cli_invocation *v, FILE *out)

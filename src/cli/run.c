@@ -17,12 +17,14 @@
 #include "cli/input.h"
 #include "cli/invoke.h"
 #include "cli/message.h"
+#include "cli/state.h"
 #include "cli/wasi.h"
 #include "cli/watch.h"
 #include "tensorwasm/tensorwasm.h"
 
 typedef struct settings {
     const char *invoke, *argv0, *cache_dir, *report_file;
+    const char *from_snapshot, *snapshot_after, *snapshot_key;
     cli_list dirs, env;
     uint64_t timeout_ns, max_memory, max_stack;
     uint32_t threads;
@@ -57,6 +59,9 @@ typedef struct holder {
     int32_t exit_code; /* of a start function that left through proc_exit: then there is no instance */
     cli_wasi wasi;
     cli_invocation invocation;
+    tw_snapshot *snapshot; /* to begin with */
+    char *captured_export; /* after which a snapshot is taken */
+    const char *captured_file;
 } holder;
 
 static tw_status make_engine(holder *h, tw_error *error)
@@ -134,7 +139,55 @@ static tw_status spawn(holder *h, tw_error *error)
     options.max_memory = h->s->max_memory;
     options.timeout_ns = h->s->timeout_ns;
     options.exit_code = &h->exit_code;
-    return tw_instance_spawn(h->module, &options, &h->instance, error);
+    options.capturable = h->captured_export != NULL;
+    if (!h->snapshot) return tw_instance_spawn(h->module, &options, &h->instance, error);
+    return tw_instance_restore(h->module, h->snapshot, &options, &h->instance, error);
+}
+
+/* ---- snapshots ---- */
+
+/* EXPORT=FILE. */
+static int prepare_capture(holder *h)
+{
+    const char *text = h->s->snapshot_after, *equals = text ? strchr(text, '=') : NULL;
+    if (!text) return CLI_EXIT_DONE;
+    if (!equals || equals == text || !equals[1])
+        return cli_usage_error(false, "run", "--snapshot-after: '%s' is not EXPORT=FILE", text);
+    h->captured_export = strndup(text, (size_t)(equals - text));
+    h->captured_file = equals + 1;
+    return h->captured_export ? CLI_EXIT_DONE : CLI_EXIT_FAILURE;
+}
+
+static tw_status capture_after(void *context, const char *export, tw_error *error)
+{
+    holder *h = context;
+    if (!h->captured_export || strcmp(export, h->captured_export)) return TW_OK;
+    return cli_state_save(h->instance, h->s->snapshot_key, h->captured_file, error);
+}
+
+/* The guest was told its arguments and environment before. */
+static int prepare_restore(holder *h, const cli_operands *operands)
+{
+    const settings *s = h->s;
+    tw_error error;
+    if (!s->from_snapshot) return CLI_EXIT_DONE;
+    if (s->env.count || s->argv0)
+        return cli_usage_error(false, "run", "%s: a guest from a snapshot has the arguments and environment that it had",
+                               s->env.count ? "--env" : "--argv0");
+    if (operands->count > 1 && !s->invoke)
+        return cli_usage_error(false, "run", "'%s': a guest from a snapshot has the arguments that it had", operands->items[1]);
+    h->wasi.options.arg_count = 0;
+    if (cli_state_read(s->snapshot_key, s->from_snapshot, &h->snapshot, &error))
+        return cli_failure(false, s->from_snapshot, &error);
+    return CLI_EXIT_DONE;
+}
+
+static int prepare_calls(holder *h, const cli_operands *operands)
+{
+    int code = cli_invocation_prepare(&h->invocation, h->module, h->s->invoke, operands);
+    if (h->snapshot) h->invocation.initialize = false; /* it has been */
+    if (!code && h->captured_export) code = cli_invocation_insert(&h->invocation, h->module, h->captured_export);
+    return code;
 }
 
 static tw_status no_thread(tw_error *error)
@@ -159,7 +212,8 @@ static void *live_on_thread(void *given)
         return NULL;
     }
     l->status = spawn(h, l->error);
-    if (!l->status) l->status = cli_invocation_call(&h->invocation, h->instance, l->error);
+    cli_invocation_watcher watcher = {capture_after, h};
+    if (!l->status) l->status = cli_invocation_call(&h->invocation, h->instance, &watcher, l->error);
     cli_watch_stop();
     return NULL;
 }
@@ -254,7 +308,7 @@ static int run_guest(holder *h, const cli_operands *operands)
     if (status) return cli_failure(false, NULL, &error);
     if (h->s->verbose && tw_engine_fallback(h->engine)) cli_say("%s", tw_engine_fallback(h->engine));
     if (load(h, &error)) return cli_failure(false, h->path, &error);
-    int code = cli_invocation_prepare(&h->invocation, h->module, h->s->invoke, operands);
+    int code = prepare_calls(h, operands);
     if (code) return code;
     if (make_cache(h, &error)) return cli_failure(false, NULL, &error);
     if (!open_report(h)) return CLI_EXIT_FAILURE;
@@ -266,6 +320,8 @@ static void release(holder *h)
 {
     close_report(h);
     tw_instance_free(h->instance);
+    tw_snapshot_free(h->snapshot);
+    free(h->captured_export);
     tw_module_free(h->module);
     tw_kernel_cache_free(h->cache);
     free(h->folder);
@@ -281,6 +337,8 @@ static int run(const void *given, const cli_operands *operands)
     if (s->max_stack < MIN_STACK || s->max_stack > MAX_STACK)
         return cli_usage_error(false, "run", "--max-stack must lie between 64KiB and 256MiB");
     int code = cli_wasi_prepare(&h.wasi, &s->dirs, &s->env, s->argv0, operands);
+    if (!code) code = prepare_capture(&h);
+    if (!code) code = prepare_restore(&h, operands);
     /* A guest that writes to a closed pipe or past the limit on file sizes gets an error code, as from any WASI host. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
@@ -296,6 +354,19 @@ static const cli_option options[] = {
      "calls the export NAME instead of _start, with the arguments behind MODULE typed by its signature, and prints its "
      "results one a line",
      CLI_HINT_NONE},
+    {CLI_HEADING, 0, "", NULL, 0, "Snapshots", CLI_HINT_NONE},
+    {CLI_TEXT, 0, "snapshot-after", "EXPORT=FILE", FIELD(snapshot_after),
+     "writes a snapshot to FILE when the call of EXPORT has come back; if nothing else calls it, it is called first, without "
+     "arguments",
+     CLI_HINT_NONE},
+    {CLI_TEXT, 0, "from-snapshot", "FILE", FIELD(from_snapshot),
+     "goes on from a snapshot of the same module, with its arguments and environment; _initialize isn't called again, "
+     "tw_after_restore is, if there is one; each folder that the guest had must be given with --dir HOST::GUEST",
+     CLI_HINT_FILE},
+    {CLI_TEXT, 0, "snapshot-key-file", "FILE", FIELD(snapshot_key),
+     "signs the snapshot that is written with this key (HMAC-SHA256), and takes only one that was signed with it; the file has "
+     "mode 0600 and 32 bytes or 64 hexadecimal digits",
+     CLI_HINT_FILE},
     {CLI_HEADING, 0, "", NULL, 0, "What the guest sees", CLI_HINT_NONE},
     {CLI_LIST, 0, "dir", "HOST[::GUEST]", FIELD(dirs),
      "gives the guest the folder HOST, under the name GUEST if there is one; may be given again", CLI_HINT_FOLDER},
@@ -341,6 +412,8 @@ static const cli_example examples[] = {
     {"tensor-wasm run --invoke add add.wat 7 -5", "prints 2"},
     {"tensor-wasm run --invoke dot v.wasm f32x4:1,2,3,nan i32x4:1,2,3,4", "vectors are written lane by lane"},
     {"tensor-wasm run --timeout 2s --max-memory 256MiB app.wasm", "bounds time and memory"},
+    {"tensor-wasm run --snapshot-after warm=app.snap app.wasm", "calls warm, keeps what has become of the guest, and goes on"},
+    {"tensor-wasm run --from-snapshot app.snap --invoke query app.wasm 7", "goes on from there, in any process"},
     {"tensor-wasm run --report --offload=force gemm.wasm", "tells which loops ran as kernels, and why others didn't"},
     {"generate-wasm | tensor-wasm -", "runs a module that comes from a pipe"},
 };
