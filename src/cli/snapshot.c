@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cli/command.h"
+#include "cli/convert.h"
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/parse.h"
@@ -15,14 +16,18 @@
 
 typedef struct settings {
     const char *hmac_key, *ed25519_key, *aead_key, *nonce;
+    const char *sign_hmac, *sign_ed25519, *encrypt;
+    int to;
     bool require_signature, lenient, json;
     uint64_t max_age_ns, min_sequence, max_bytes;
 } settings;
 
 static const settings defaults = {.max_bytes = UINT64_C(256) << 20};
 
-enum { ACTION_INSPECT, ACTION_VERIFY, NS_PER_MS = 1000000 };
-#define ACTIONS       "inspect|verify"
+enum { ACTION_INSPECT, ACTION_VERIFY, ACTION_CONVERT, NS_PER_MS = 1000000 };
+#define ACTIONS       "inspect|verify|convert"
+#define FORMATS       "archive|v2|v3|v4"
+static const tw_snapshot_format formats[] = {TW_SNAPSHOT_ARCHIVE, TW_SNAPSHOT_V2, TW_SNAPSHOT_V3, TW_SNAPSHOT_V4};
 #define MAX_FILE      ((size_t)1 << 30)
 #define LARGEST_EXACT (INT64_C(1) << 53) /* what every reader of JSON keeps exactly */
 
@@ -223,12 +228,41 @@ static int print_failure(const settings *s, const char *path, tw_snapshot_class 
 static int unknown_action(const settings *s, const char *word)
 {
     cli_suggestion near;
+    if (!strcmp(word, "save") || !strcmp(word, "restore"))
+        return cli_usage_error(s->json, "snapshot", "a guest's snapshot is %s by 'tensor-wasm run %s'",
+                               *word == 's' ? "written" : "read", *word == 's' ? "--snapshot-after EXPORT=FILE" : "--from-snapshot FILE");
     cli_suggestion_init(&near, word);
     cli_suggestion_offer(&near, "inspect");
     cli_suggestion_offer(&near, "verify");
-    return cli_usage_error(s->json, "snapshot", "'%s' is nothing to do with a snapshot: it is inspect or verify%s%s%s",
+    cli_suggestion_offer(&near, "convert");
+    return cli_usage_error(s->json, "snapshot", "'%s' is nothing to do with a snapshot: it is inspect, verify or convert%s%s%s",
                            word, near.best ? "; did you mean '" : "", near.best ? near.best : "",
                            near.best ? "'?" : "");
+}
+
+static int convert(const settings *s, const tw_snapshot *from, const char *path, const char *to)
+{
+    cli_conversion how = {formats[s->to], s->sign_hmac, s->sign_ed25519, s->encrypt};
+    tw_error error;
+    if (cli_convert(&how, from, to, &error)) return print_failure(s, to, TW_SNAPSHOT_CLASS_NONE, &error);
+    const char *lost = cli_convert_lost(&how, from);
+    if (s->json)
+        cli_print_json(json_pack("{s:o, s:s, s:o, s:o}", "file", cli_json_text(to), "format", format_name(how.format), "from",
+                                 cli_json_text(path), "lost", text_or_null(lost)));
+    else printf("%s: %s, from %s, %s%s%s\n", to, format_name(how.format), path, format_name(from->format), *lost ? ", without " : "", lost);
+    return CLI_EXIT_DONE;
+}
+
+/* What belongs to convert only, and belongs to it. */
+static int check_operands(const settings *s, int action, const cli_operands *operands)
+{
+    if (action == ACTION_CONVERT && operands->count < 3)
+        return cli_usage_error(s->json, "snapshot", "convert needs the file to write: snapshot convert FILE TO");
+    if (action != ACTION_CONVERT && operands->count > 2)
+        return cli_usage_error(s->json, "snapshot", "'%s' is one operand too many", operands->items[2]);
+    if (action != ACTION_CONVERT && (s->to || s->sign_hmac || s->sign_ed25519 || s->encrypt))
+        return cli_usage_error(s->json, "snapshot", "%s are convert's", "--to, --sign-hmac-key-file, --sign-ed25519-key-file and --encrypt-key-file");
+    return CLI_EXIT_DONE;
 }
 
 static int run(const void *given, const cli_operands *operands)
@@ -241,14 +275,17 @@ static int run(const void *given, const cli_operands *operands)
     tw_snapshot_class why = TW_SNAPSHOT_CLASS_NONE;
     tw_error error;
     if (action < 0) return unknown_action(s, operands->items[0]);
+    int code = check_operands(s, action, operands);
+    if (code) return code;
     if (!options_of(s, &options))
         return cli_usage_error(s->json, "snapshot", "--expect-nonce: '%s' is not 32 hexadecimal digits", s->nonce);
     if (read_snapshot(s, &options, path, &snapshot, &why, &error)) return print_failure(s, path, why, &error);
-    if (s->json) print_json(path, action == ACTION_VERIFY, snapshot);
+    if (action == ACTION_CONVERT) code = convert(s, snapshot, path, operands->items[2]);
+    else if (s->json) print_json(path, action == ACTION_VERIFY, snapshot);
     else if (action == ACTION_VERIFY) print_line(path, "verified: ", snapshot);
     else print_text(path, snapshot);
     tw_snapshot_free(snapshot);
-    return CLI_EXIT_DONE;
+    return code;
 }
 
 static const cli_option options[] = {
@@ -272,6 +309,13 @@ static const cli_option options[] = {
      CLI_HINT_NONE},
     {CLI_FLAG, 0, "lenient", NULL, offsetof(settings, lenient),
      "joins the frames of v4 and ignores bytes behind a payload, as the earlier project's reader does", CLI_HINT_NONE},
+    {CLI_HEADING, 0, NULL, NULL, 0, "What convert writes", CLI_HINT_NONE},
+    {CLI_CHOICE, 0, "to", FORMATS, offsetof(settings, to), "the format; archive (ours) when nothing is said", CLI_HINT_NONE},
+    {CLI_TEXT, 0, "sign-hmac-key-file", "FILE", offsetof(settings, sign_hmac),
+     "signs with HMAC-SHA256: archive, v3, v4, which must be", CLI_HINT_FILE},
+    {CLI_TEXT, 0, "sign-ed25519-key-file", "FILE", offsetof(settings, sign_ed25519),
+     "signs with this seed of an Ed25519 key: archive, v3", CLI_HINT_FILE},
+    {CLI_TEXT, 0, "encrypt-key-file", "FILE", offsetof(settings, encrypt), "encrypts an archive", CLI_HINT_FILE},
     {CLI_HEADING, 0, NULL, NULL, 0, "Output", CLI_HINT_NONE},
     {CLI_FLAG, 0, "json", NULL, offsetof(settings, json), "prints JSON; a refusal with its class", CLI_HINT_NONE},
 };
@@ -280,15 +324,19 @@ static const cli_example examples[] = {
     {"tensor-wasm snapshot inspect state.snap", "checks an unsigned file and says what is in it"},
     {"tensor-wasm snapshot verify --hmac-key-file key --require-signature --min-sequence 7 state.snap",
      "prints 'state.snap: verified' and what it is; or why not, and then exits with 1"},
+    {"tensor-wasm snapshot convert --to v3 --sign-hmac-key-file key state.snap old.snap",
+     "writes the same state for the earlier project's reader"},
 };
 
 const cli_command cli_snapshot = {
     .name = "snapshot",
-    .operands = "inspect|verify FILE",
-    .summary = "checks a snapshot file, and says what is in it",
+    .operands = "inspect|verify|convert FILE [TO]",
+    .summary = "checks a snapshot file, says what is in it, or writes it in another format",
     .text =
         "FILE is an archive of ours, or the earlier project's v2, v3 or v4, or its encrypted form; or - for stdin. All of it is "
         "checked before anything is printed: signature, hashes, structure, and what the options demand.\n"
+        "'convert' reads FILE so and writes TO: memories, registers, names, times, sequence number and nonce stay; the signature and "
+        "encryption are those that are asked for. A snapshot of a running guest is written and read by 'tensor-wasm run'.\n"
         "A refusal has a class, like 'signature', 'replay' or 'crc', behind its message, or in JSON as error.class.",
     .options = options,
     .option_count = CLI_LENGTH(options),
@@ -297,6 +345,6 @@ const cli_command cli_snapshot = {
     .defaults = &defaults,
     .settings_size = sizeof defaults,
     .min_operands = 2,
-    .max_operands = 2,
+    .max_operands = 3,
     .run = run,
 };

@@ -13,7 +13,7 @@
 
 static const cli_input_kind snapshot_file = {MAX_FILE, "a snapshot", "a snapshot file"};
 
-static tw_status publish(const char *path, const uint8_t *bytes, size_t size, tw_error *error)
+tw_status cli_state_publish(const char *path, const uint8_t *bytes, size_t size, tw_error *error)
 {
     const char *step;
     int failed = tw_publish(path, bytes, size, &step);
@@ -39,7 +39,7 @@ tw_status cli_state_save(tw_instance *instance, const char *key_file, const char
     options.hmac_key = key;
     if (!status) status = tw_snapshot_writer_new(&options, &writer, error);
     if (!status) status = tw_instance_capture(instance, writer, NULL, &bytes, &size, error);
-    if (!status) status = publish(path, bytes, size, error);
+    if (!status) status = cli_state_publish(path, bytes, size, error);
     free(bytes);
     tw_snapshot_writer_free(writer);
     tw_snapshot_key_free(key);

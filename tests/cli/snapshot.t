@@ -147,11 +147,11 @@ Files that can't be read, and command lines that can't be meant:
   ! tensor-wasm: folder: is a folder; name a snapshot file (io)
   [1]
   $ tensor-wasm snapshot ed.snap
-  ! tensor-wasm: nothing to work on: usage is 'tensor-wasm snapshot [options] inspect|verify FILE'
+  ! tensor-wasm: nothing to work on: usage is 'tensor-wasm snapshot [options] inspect|verify|convert FILE [TO]'
   ! See 'tensor-wasm snapshot --help'.
   [2]
   $ tensor-wasm snapshot verfy ed.snap
-  ! tensor-wasm: 'verfy' is nothing to do with a snapshot: it is inspect or verify; did you mean 'verify'?
+  ! tensor-wasm: 'verfy' is nothing to do with a snapshot: it is inspect, verify or convert; did you mean 'verify'?
   ! See 'tensor-wasm snapshot --help'.
   [2]
   $ tensor-wasm snapshot verify --expect-nonce 0g ed.snap
@@ -167,3 +167,37 @@ Files that can't be read, and command lines that can't be meant:
   $ tensor-wasm snapshot verify --ed25519-public-key-file ed --min-sequence=18446744073709551615 ed.snap
   ! tensor-wasm: ed.snap: its sequence number is 0; the reader takes none below 18446744073709551615 (replay)
   [1]
+
+Converting keeps the state, and says what the new file lacks:
+
+  $ printf '%02x' $(seq 64 95) > seed; chmod 600 seed
+  $ cp $DATA/craton/good/v2_seq7_nonce.snap in.snap
+  $ tensor-wasm snapshot convert --sign-hmac-key-file hmac --encrypt-key-file aead in.snap own.snap
+  own.snap: archive, from in.snap, v2
+  $ tensor-wasm snapshot convert --hmac-key-file hmac --aead-key-file aead --to v3 --sign-hmac-key-file hmac own.snap v3.snap
+  v3.snap: v3, from own.snap, archive, without its encryption
+  $ tensor-wasm snapshot convert --hmac-key-file hmac --to v4 --sign-hmac-key-file hmac2 v3.snap v4.snap
+  v4.snap: v4, from v3.snap, v3
+  $ tensor-wasm snapshot convert --hmac-key-file hmac2 --to v2 v4.snap out.snap
+  out.snap: v2, from v4.snap, v4, without its signature
+  $ tensor-wasm snapshot inspect in.snap > a; tensor-wasm snapshot inspect out.snap | sed s/out/in/ > b; cmp a b
+  $ tensor-wasm snapshot convert --json --to v2 in.snap out.snap
+  {
+    "file": "out.snap",
+    "format": "v2",
+    "from": "in.snap",
+    "lost": null
+  }
+  $ tensor-wasm snapshot convert --to v4 in.snap no.snap
+  ! tensor-wasm: no.snap: v4 needs an HMAC key and takes no other (invalid-argument)
+  [1]
+  $ ls no.snap 2>/dev/null
+  [2]
+  $ tensor-wasm snapshot convert in.snap
+  ! tensor-wasm: convert needs the file to write: snapshot convert FILE TO
+  ! See 'tensor-wasm snapshot --help'.
+  [2]
+  $ tensor-wasm snapshot save in.snap
+  ! tensor-wasm: a guest's snapshot is written by 'tensor-wasm run --snapshot-after EXPORT=FILE'
+  ! See 'tensor-wasm snapshot --help'.
+  [2]

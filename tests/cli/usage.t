@@ -28,7 +28,7 @@ Each command explains itself, by --help and by help:
   1
   tensor-wasm inspect: tells of every loop whether it can be offloaded, or why not
   1
-  tensor-wasm snapshot: checks a snapshot file, and says what is in it
+  tensor-wasm snapshot: checks a snapshot file, says what is in it, or writes it in another format
   1
   tensor-wasm devices: lists devices that buffers can be shared with
   1
