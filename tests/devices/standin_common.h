@@ -59,7 +59,7 @@ static void standin_fail(const char *function, int nth, int code)
 }
 
 /* The code that this call shall fail with, or 0. */
-static int injected(const char *function)
+static inline int injected(const char *function)
 {
     for (size_t i = 0; i < sizeof standin_failures / sizeof *standin_failures; i++)
         if (standin_failures[i].nth > 0 && !strcmp(standin_failures[i].function, function) && --standin_failures[i].nth == 0)
