@@ -72,11 +72,11 @@ typedef struct tw_devices_setup {
 } tw_devices_setup;
 
 tw_status tw_devices_new(const tw_devices_setup *setup, tw_devices **out, tw_error *error);
-/* The platform of a kind, opened at the first call; NULL, and *why, when it can't be. Valid as long as the set. */
-tw_platform *tw_devices_platform(tw_devices *devices, tw_device_kind kind, const char **why);
+/* A platform with the backend on at least one device, opened at the first call; valid as long as the set. Else *why, as long
+ * valid: TW_UNAVAILABLE, for good; TW_NO_MEMORY, and the next call tries again. */
+tw_status tw_devices_find(tw_devices *devices, tw_backend backend, tw_platform **out, const char **why);
 uint64_t tw_devices_max_bytes(const tw_devices *devices);
 void tw_devices_hold(tw_devices *devices); /* one tw_devices_close more */
-tw_device_kind tw_backend_kind(tw_backend backend);
 
 /* tw_buffer_new without an option struct. */
 tw_status tw_buffer_take(tw_devices *devices, tw_backend backend, uint32_t device, uint64_t bytes, tw_buffer **out,

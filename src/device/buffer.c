@@ -15,9 +15,10 @@ struct tw_buffer {
 static tw_status find_platform(tw_devices *devices, tw_backend backend, uint32_t device, tw_platform **out,
                                tw_error *error)
 {
-    const char *name = tw_backend_name(backend), *why = tw_devices_missing(devices, backend);
-    if (why) return tw_fail(error, TW_UNAVAILABLE, "%s is not available: %s", name, why);
-    tw_platform *platform = tw_devices_platform(devices, tw_backend_kind(backend), NULL);
+    const char *name = tw_backend_name(backend), *why;
+    tw_platform *platform;
+    tw_status status = tw_devices_find(devices, backend, &platform, &why);
+    if (status) return tw_fail(error, status, "%s is not available: %s", name, why);
     uint32_t count = platform->table->count(platform);
     if (device >= count)
         return tw_fail(error, TW_UNAVAILABLE, "%s: there is no device %" PRIu32 ", the last one is %" PRIu32, name,

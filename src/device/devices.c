@@ -35,10 +35,10 @@ static const char *const kind_names[] = {
 };
 
 static const struct {
-    const char *name, *meaning;
+    const char *name, *meaning, *lacks; /* when the platform is here, and none of its devices has it */
     tw_device_kind kind;
 } backends[] = {
-#define ROW(name, text, kind, meaning) {text, meaning, TW_DEVICE_KIND_##kind},
+#define ROW(name, text, kind, meaning) {text, meaning, "no " #kind " device has " text, TW_DEVICE_KIND_##kind},
     TW_BACKEND_MAP(ROW)
 #undef ROW
 };
@@ -64,11 +64,6 @@ const char *tw_backend_name(tw_backend backend)
 const char *tw_backend_meaning(tw_backend backend)
 {
     return (unsigned)backend < TW_BACKENDS ? backends[backend].meaning : "unknown";
-}
-
-tw_device_kind tw_backend_kind(tw_backend backend)
-{
-    return backends[backend].kind;
 }
 
 const char *tw_can_name(unsigned can)
@@ -131,32 +126,36 @@ uint64_t tw_devices_max_bytes(const tw_devices *devices)
     return devices->max_bytes;
 }
 
-static void ask(entry *e, tw_platform_open open)
+static tw_status ask(entry *e, tw_platform_open open)
 {
     tw_error error = {0};
     pthread_mutex_lock(&opening);
     tw_status status = open(e->library, &e->platform, &error);
     pthread_mutex_unlock(&opening);
+    if (status == TW_NO_MEMORY) return status;
     if (status) snprintf(e->why, sizeof e->why, "%.*s", (int)sizeof e->why - 1, error.message);
     e->asked = true;
+    return status;
 }
 
-tw_platform *tw_devices_platform(tw_devices *devices, tw_device_kind kind, const char **why)
+static tw_status find_kind(tw_devices *devices, tw_device_kind kind, tw_platform **out, const char **why)
 {
     entry *e = &devices->entries[kind];
     pthread_mutex_lock(&devices->lock);
-    if (!e->asked) ask(e, devices->open[kind]);
+    tw_status status = e->asked ? TW_OK : ask(e, devices->open[kind]);
     pthread_mutex_unlock(&devices->lock);
-    if (!e->platform && why) *why = e->why;
-    return e->platform;
+    *out = e->platform;
+    *why = status == TW_NO_MEMORY ? "out of memory" : e->why;
+    return status == TW_NO_MEMORY || e->platform ? status : TW_UNAVAILABLE;
 }
 
 const tw_device_info *tw_devices_at(tw_devices *devices, size_t index)
 {
-    if (!devices) return NULL;
-    for (int kind = 0; kind < TW_DEVICE_KINDS; kind++) {
-        tw_platform *platform = tw_devices_platform(devices, (tw_device_kind)kind, NULL);
-        uint32_t count = platform ? platform->table->count(platform) : 0;
+    tw_platform *platform;
+    const char *why;
+    for (int kind = 0; devices && kind < TW_DEVICE_KINDS; kind++) {
+        tw_status status = find_kind(devices, (tw_device_kind)kind, &platform, &why);
+        uint32_t count = status ? 0 : platform->table->count(platform);
         if (index < count) return platform->table->describe(platform, (uint32_t)index);
         index -= count;
     }
@@ -170,18 +169,18 @@ static bool has_backend(const tw_platform *platform, tw_backend backend)
     return false;
 }
 
+tw_status tw_devices_find(tw_devices *devices, tw_backend backend, tw_platform **out, const char **why)
+{
+    TW_TRY(find_kind(devices, backends[backend].kind, out, why));
+    if (has_backend(*out, backend)) return TW_OK;
+    *why = backends[backend].lacks;
+    return TW_UNAVAILABLE;
+}
+
 const char *tw_devices_missing(tw_devices *devices, tw_backend backend)
 {
+    tw_platform *platform;
+    const char *why;
     if (!devices || (unsigned)backend >= TW_BACKENDS) return "there is no such backend";
-    const char *why = NULL;
-    tw_device_kind kind = tw_backend_kind(backend);
-    tw_platform *platform = tw_devices_platform(devices, kind, &why);
-    if (!platform) return why;
-    if (has_backend(platform, backend)) return NULL;
-    switch (backend) {
-    case TW_BACKEND_CUDA_MANAGED: return "no CUDA device has managed memory";
-    case TW_BACKEND_CUDA_PINNED: return "no CUDA device reaches memory of the host";
-    case TW_BACKEND_OPENCL_SVM: return "no OpenCL device has shared virtual memory";
-    default: return "no device has it";
-    }
+    return tw_devices_find(devices, backend, &platform, &why) ? why : NULL;
 }
