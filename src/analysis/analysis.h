@@ -79,6 +79,7 @@ typedef struct tw_trip {
     uint8_t bits;
     const tw_poly *start, *step; /* lhs in iteration k is start + k*step; step as seen from the loop, start and bound */
     const tw_poly *bound;        /* from its parent; all three invariant in the loop */
+    bool loaded; /* start and bound are so only provided that no store of the loop touches what it loads for them */
 } tw_trip;
 
 /* One for each exit, in the order of tw_loopdata.exits. The exit of edge e is taken in the first iteration in which some

@@ -50,6 +50,7 @@ static void print_trips(tw_analysis *a, tw_loop loop, tw_bytes *out)
         tw_poly_print(trips[i].step, out);
         tw_bytes_printf(out, " %s%u ", tw_compare_name(trips[i].compare), trips[i].bits);
         tw_poly_print(trips[i].bound, out);
+        if (trips[i].loaded) tw_bytes_append_string(out, " if no store changes it");
         tw_bytes_append_byte(out, '\n');
     }
 }

@@ -58,11 +58,46 @@ static tw_trip unknown(const char *why)
     return (tw_trip){.why = why};
 }
 
-/* lhs = start + step * COUNTER, all but the counter invariant. */
+/* ---- bounds in memory ----
+ *
+ * A compiler that can't rule out that a store hits a bound loads it again in every iteration. Such a load gives the same each
+ * time provided that no store of the loop touches it, which is for the numbers of an arrival to say (region/build.c makes
+ * an inspected access of it). Nothing here but a trip count takes that for granted. */
+
+enum { DEEPEST_BOUND = 8 };
+
+static bool poly_steady(tw_analysis *a, const tw_poly *poly, tw_loop loop, int depth);
+
+/* A load in the loop at an address that doesn't change, or pure operations on such. */
+static bool value_steady(tw_analysis *a, tw_ir_value value, tw_loop loop, int depth)
+{
+    const tw_ir_valuedata *data = &a->func->values[value];
+    if (data->kind == TW_IR_CONST || !tw_loop_has_block(a->loops, loop, data->block)) return true;
+    if (data->kind != TW_IR_RESULT || depth > DEEPEST_BOUND) return false;
+    const tw_ir_inst *inst = &a->func->insts[data->inst];
+    uint8_t kind = tw_op_describe(inst->op)->kind;
+    if ((kind != TW_KIND_LOAD && kind != TW_KIND_PURE) || !inst->arg_count) return false;
+    for (uint32_t i = 0; i < inst->arg_count; i++)
+        if (!poly_steady(a, tw_evolution_of(a, inst->args[i], a->loops->innermost[inst->block]), loop, depth + 1)) return false;
+    return true;
+}
+
+static bool poly_steady(tw_analysis *a, const tw_poly *poly, tw_loop loop, int depth)
+{
+    if (tw_poly_invariant(a, poly, loop)) return true;
+    for (uint32_t t = 0; poly && t < poly->term_count; t++)
+        for (int k = 0; k < TW_POLY_DEGREE && poly->terms[t].atoms[k]; k++) {
+            tw_atom atom = poly->terms[t].atoms[k];
+            if (tw_atom_kind_of(atom) != TW_ATOM_VALUE || !value_steady(a, tw_atom_index(atom), loop, depth)) return false;
+        }
+    return poly != NULL;
+}
+
+/* lhs = start + step * COUNTER, all but the counter steady. */
 static bool advances(tw_analysis *a, tw_loop loop, const tw_poly *side, const tw_poly **start, const tw_poly **step)
 {
     return tw_poly_linear(&a->arena, side, tw_atom_make(TW_ATOM_COUNTER, loop), step, start) &&
-           tw_poly_invariant(a, *start, loop) && tw_poly_invariant(a, *step, loop);
+           poly_steady(a, *start, loop, 0) && tw_poly_invariant(a, *step, loop);
 }
 
 static tw_trip describe(tw_analysis *a, tw_loop loop, test t)
@@ -71,19 +106,22 @@ static tw_trip describe(tw_analysis *a, tw_loop loop, test t)
     const tw_poly *right = t.right ? tw_evolution_of(a, t.right, loop) : tw_poly_const(&a->arena, t.bits, 0);
     tw_trip trip = {.known = true, .compare = t.compare, .bits = t.bits};
     if (!left || !right || left->bits != t.bits || right->bits != t.bits) return unknown("the test isn't of integers");
-    bool left_fixed = tw_poly_invariant(a, left, loop), right_fixed = tw_poly_invariant(a, right, loop);
+    bool left_fixed = poly_steady(a, left, loop, 0), right_fixed = poly_steady(a, right, loop, 0);
     if (left_fixed && !right_fixed) {
         const tw_poly *other = left;
         left = right;
         right = other;
         trip.compare = tw_compare_swap(trip.compare);
-    } else if (!left_fixed && !right_fixed) {
+    } else if (left_fixed && !(tw_poly_invariant(a, left, loop) && tw_poly_invariant(a, right, loop))) {
+        return unknown("the tested value doesn't advance"); /* a counter in memory */
+    } else if (!right_fixed) {
         if (trip.compare != TW_COMPARE_EQ && trip.compare != TW_COMPARE_NE) return unknown("both sides of the test change");
         left = tw_poly_sub(&a->arena, left, right);
         right = tw_poly_const(&a->arena, t.bits, 0);
     }
     if (!advances(a, loop, left, &trip.start, &trip.step)) return unknown("the tested value doesn't advance evenly");
     trip.bound = right;
+    trip.loaded = !tw_poly_invariant(a, trip.start, loop) || !tw_poly_invariant(a, right, loop);
     return trip;
 }
 

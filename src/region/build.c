@@ -853,11 +853,23 @@ bool tw_build_splice(tw_builder *b, uint32_t loop, uint32_t at)
     return true;
 }
 
-/* trips, or 0 when the guard's condition fails. */
-static uint32_t under(tw_builder *b, const tw_guard *guard, uint32_t trips)
+/* trips, or 0 when the condition of a guard with this side fails. */
+static uint32_t trips_if(tw_builder *b, uint32_t condition, bool side, uint32_t trips)
 {
     uint32_t none = tw_expr_const(b->model, 64, 0);
-    return guard->side ? tw_expr_select(b->model, guard->expr, trips, none) : tw_expr_select(b->model, guard->expr, none, trips);
+    return side ? tw_expr_select(b->model, condition, trips, none) : tw_expr_select(b->model, condition, none, trips);
+}
+
+static uint32_t under(tw_builder *b, const tw_guard *guard, uint32_t trips)
+{
+    return trips_if(b, guard->expr, guard->side, trips);
+}
+
+/* As under(), for an inner loop: what decides whether it runs may be a load that the plan makes, as for its bound. */
+static uint32_t trips_under(tw_builder *b, const tw_guard *guard, tw_loop loop, uint32_t trips)
+{
+    if (guard->expr != TW_NONE || guard->is_or) return under(b, guard, trips);
+    return trips_if(b, expr_of_value(b, guard->condition, loop), guard->side, trips);
 }
 
 /* The if-loop for `guard` at the end of `loop`, opened anew unless it is the last item there. */
@@ -1056,10 +1068,9 @@ static bool walk_child(tw_builder *b, tw_loop child, tw_loop loop)
         !count_loop(b, child, &trips))
         return false;
     for (const tw_guard *g = guard; g; g = g->parent) {
-        if (g->expr == TW_NONE) return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "an inner loop runs on a condition that data decide");
-        trips = under(b, g, trips);
+        trips = trips_under(b, g, loop, trips);
+        if (trips == TW_NONE) return tw_refuse(b->reason, TW_REFUSAL_CONTROL, "an inner loop runs on a condition that data decide");
     }
-    if (trips == TW_NONE) return fail_memory(b);
     b->model->loops[index].trips = trips;
     b->arrivals[child] = b->top_tested[child] ? tw_expr_add(b->model, 64, trips, tw_expr_const(b->model, 64, 1)) : trips;
     return walk_loop(b, child);
@@ -1228,6 +1239,28 @@ static bool allocate(tw_builder *b)
     return true;
 }
 
+/* At an address that differs from the load's by a number, so that whatever the numbers are, the store changes what the plan loads. */
+static bool spoils(tw_builder *b, const tw_model_access *store, const tw_model_access *load)
+{
+    uint64_t apart;
+    const tw_poly *difference = tw_poly_sub(b->arena, b->affine[store->address], b->affine[load->address]);
+    if (!difference || !tw_poly_is_const(difference, &apart)) return false;
+    int64_t distance = (int32_t)(uint32_t)apart + (int64_t)store->offset - (int64_t)load->offset;
+    return distance < load->width && -distance < store->width;
+}
+
+static bool keep_inspected(tw_builder *b)
+{
+    const tw_model_access *accesses = b->model->accesses;
+    for (uint32_t x = 0; x < b->model->access_count; x++)
+        for (uint32_t y = 0; accesses[x].is_inspected && y < b->model->access_count; y++)
+            if (accesses[y].is_store && spoils(b, &accesses[y], &accesses[x]))
+                return tw_refuse(b->reason, TW_REFUSAL_TRIP_COUNT,
+                                 "what is loaded at 0x%" PRIx64 " for a bound or an address is stored to at 0x%" PRIx64,
+                                 accesses[x].place, accesses[y].place);
+    return true;
+}
+
 bool tw_build_draft(tw_builder *b)
 {
     uint32_t outer, trips;
@@ -1244,5 +1277,5 @@ bool tw_build_draft(tw_builder *b)
     b->model->exit = 1;
     if (!count_loop(b, 0, &trips)) return false;
     b->model->loops[outer].trips = b->arrivals[0] = trips;
-    return add_headers(b) && walk_loop(b, 0) && close_all(b);
+    return add_headers(b) && walk_loop(b, 0) && close_all(b) && keep_inspected(b);
 }

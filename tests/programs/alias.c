@@ -28,6 +28,13 @@ KERNEL void add_struct(struct vector *to, struct vector *x, struct vector *y)
 {
     for (int32_t i = 0; i < to->length; i++) to->data[i] = x->data[i] + y->data[i];
 }
+/* bytes may be anything: the width is loaded again for each of them */
+struct picture { uint8_t *pixels; int32_t width, height; };
+KERNEL void paint(struct picture *p, uint8_t value) { for (int32_t x = 0; x < p->width; x++) p->pixels[x] = value; }
+KERNEL void paint_rows(struct picture *p, int32_t stride)
+{
+    for (int32_t y = 0; y < p->height; y++) for (int32_t x = 0; x < p->width; x++) p->pixels[y * stride + x] ^= (uint8_t)(x + y);
+}
 KERNEL void rows(int32_t **row, int n, int m) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) row[i][j] += i * j; }
 KERNEL void nested_bound(int32_t *n, int32_t *m, int32_t *x) { for (int i = 0; i < *n; i++) for (int j = 0; j < *m; j++) x[i * 20 + j] += 1 + i; }
 
@@ -96,4 +103,32 @@ static void steering(void)
     }
 }
 
-int main(void) { shifts(); steering(); return 0; }
+/* Pixels that end before the picture's own width, in it, or behind it, which then grows shorter half-way; or not at all. */
+static void painting(void)
+{
+    for (int over = -2; over <= 6; over++)
+        for (uint8_t value = 0; value < 2; value++) {
+            memset(bytes, 7, sizeof bytes);
+            struct picture *p = (struct picture *)(bytes + 400);
+            *p = (struct picture){.width = 300 + over, .height = 1};
+            uint8_t *width = (uint8_t *)&p->width;
+            p->pixels = width - 300;
+            if (over > 0) p->pixels += 4; /* the pointer isn't painted over */
+            paint(p, value);
+            printf("width %d ", (int)p->width);
+            p->pixels = NULL;
+            SHOW("paint", bytes);
+        }
+    for (int at = 600; at < 1400; at += 133) {
+        memset(bytes, 9, sizeof bytes);
+        struct picture *p = (struct picture *)(bytes + at);
+        *p = (struct picture){.pixels = (uint8_t *)&p->width - 517, .width = 100, .height = 3};
+        paint_rows(p, 130);
+        p->pixels = (uint8_t *)&p->width - 516;
+        paint_rows(p, 130);
+        p->pixels = NULL;
+        SHOW("paint_rows", bytes);
+    }
+}
+
+int main(void) { painting(); shifts(); steering(); return 0; }

@@ -103,7 +103,7 @@ static uint64_t predict(watcher *w, tw_loop loop)
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; i < data->exit_count; i++) {
         uint64_t arrivals;
-        if (!trips[i].known) return 0;
+        if (!trips[i].known || trips[i].loaded) return 0; /* stores of these programs hit what they like */
         /* said of inner loops whose count is always the same, but not known yet */
         for (uint32_t t = 0; t < trips[i].start->term_count; t++)
             for (int k = 0; k < TW_POLY_DEGREE; k++)
