@@ -39,6 +39,7 @@ static wasmtime_error_t *create(void *env, const wasm_memorytype_t *type, size_t
     tw_slot *slot;
     if (tw_slot_take(minimum, reserved > minimum ? reserved : minimum, guard, &slot, &store->host_error) != TW_OK)
         return wasmtime_error_new("no address space or memory");
+    if (store->image && !store->slot_count) store->seeded = tw_slot_put_image(slot, store->image, NULL) == TW_OK;
     store->slots[store->slot_count++] = slot;
     if (store->on_memory) store->on_memory(store->owner, slot);
     *out = (wasmtime_linear_memory_t){slot, get, grow, finalize};

@@ -91,6 +91,7 @@ typedef struct tw_store_options {
     const tw_wasi_setup *wasi;   /* NULL = none; only read during the call */
     uint64_t max_memory;         /* bytes, for each memory */
     uint32_t max_table;          /* elements, for each table */
+    tw_image *image;             /* contents of the module's own memory 0, or NULL; see tw_store_is_seeded */
     bool passes_path_open;       /* path_open is among what host functions may pass on to WASI */
     void *owner;                 /* tw_store_owner */
     void (*on_memory)(void *owner, tw_slot *slot); /* a memory came to be, in order of index; the guest hasn't run yet */
@@ -175,6 +176,9 @@ bool tw_store_global_set(tw_store *store, const tw_handle *global, uint8_t type,
 
 /* The slot of the module's index-th own memory; NULL when there are fewer. Also during instantiation. */
 tw_slot *tw_store_slot(const tw_store *store, uint32_t index);
+/* The image of the options is mapped there: the guest's data is in place. False, too, where the system wouldn't: then the memory
+ * begins as without one. */
+bool tw_store_is_seeded(const tw_store *store);
 /* Bytes of the memory that a handle stands for; for exported memories. */
 uint8_t *tw_store_memory(tw_store *store, const tw_handle *memory, size_t *size);
 /* As the guest's memory.grow. False when a limit or the system refuses. */

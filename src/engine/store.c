@@ -61,7 +61,7 @@ tw_status tw_store_new(tw_link *link, const tw_store_options *options, tw_store 
     if (!store) return ending->status = tw_fail_memory(&ending->error);
     *store = (tw_store){.link = link, .bindings = options->bindings, .owner = options->owner,
                         .on_memory = options->on_memory, .max_memory = options->max_memory,
-                        .passes_path_open = options->passes_path_open};
+                        .passes_path_open = options->passes_path_open, .image = options->image};
     store->store = wasmtime_store_new(link->code->core->engine, store, NULL);
     store->context = wasmtime_store_context(store->store);
     atomic_fetch_add(&link->references, 1);
@@ -91,6 +91,8 @@ tw_slot *tw_store_slot(const tw_store *store, uint32_t index)
 {
     return index < store->slot_count ? store->slots[index] : NULL;
 }
+
+bool tw_store_is_seeded(const tw_store *store) { return store->seeded; }
 
 /* ---- calls ---- */
 

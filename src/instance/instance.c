@@ -50,6 +50,14 @@ static tw_status begin_restored(tw_instance *instance, tw_ending *ending)
     return call_first(instance, "tw_after_restore", ending);
 }
 
+static tw_status initialise(tw_instance *instance, tw_ending *ending)
+{
+    bool seeded = tw_store_is_seeded(instance->store);
+    TW_TRY(call_first(instance, seeded ? "tw:seeded" : "tw:init", ending));
+    if (!seeded) tw_runtime_keep_seed(instance->module, instance->tenant, tw_runtime_slot(instance->module, instance->store));
+    return TW_OK;
+}
+
 /* Stubs come before any guest code; what would have run on instantiation was put off for that, or for a restored state. */
 static tw_status begin(tw_instance *instance, tw_ending *ending)
 {
@@ -58,8 +66,8 @@ static tw_status begin(tw_instance *instance, tw_ending *ending)
     if (instance->stubs) ending->status = tw_stubs_attach(instance->stubs, instance->store, &ending->error);
     TW_TRY(ending->status);
     if (instance->put_back) return begin_restored(instance, ending);
-    if (tw_runtime_is_capturable(instance)) return call_first(instance, "tw:init", ending);
-    return instance->stubs ? call_first(instance, "tw:start", ending) : TW_OK;
+    if (tw_runtime_is_capturable(instance)) TW_TRY(initialise(instance, ending));
+    return instance->stubs || tw_runtime_is_capturable(instance) ? call_first(instance, "tw:start", ending) : TW_OK;
 }
 
 /* Active segments and the start function run under the time limit, too. */
@@ -101,6 +109,18 @@ static tw_status choose_form(tw_instance *instance, const tw_spawn_options *opti
     return TW_OK;
 }
 
+static tw_status set_up_and_instantiate(tw_instance *instance, tw_link *link, const tw_wasi_options *wasi,
+                                        tw_store_options *store, tw_error *error)
+{
+    tw_wasi_setup setup;
+    if (!wasi) return instantiate(instance, link, store, error);
+    tw_status status = tw_runtime_wasi_setup(wasi, &setup, error);
+    store->wasi = &setup;
+    if (status == TW_OK) status = instantiate(instance, link, store, error);
+    tw_runtime_wasi_free(&setup);
+    return status;
+}
+
 static tw_status link_and_instantiate(tw_instance *instance, const tw_spawn_options *options, bool *is_wasi,
                                       tw_error *error)
 {
@@ -117,12 +137,10 @@ static tw_status link_and_instantiate(tw_instance *instance, const tw_spawn_opti
     tw_link *link;
     TW_TRY(choose_form(instance, options, &form, error));
     TW_TRY(tw_runtime_link(instance->module, form, is_wasi, &link, error));
-    if (!options->wasi) return instantiate(instance, link, &store, error);
-    tw_wasi_setup wasi;
-    tw_status status = tw_runtime_wasi_setup(options->wasi, &wasi, error);
-    store.wasi = &wasi;
-    if (status == TW_OK) status = instantiate(instance, link, &store, error);
-    tw_runtime_wasi_free(&wasi);
+    bool fresh = options->capturable && !instance->put_back && instance->module->wasm.memory_count;
+    store.image = fresh ? tw_runtime_seed(instance->module, options->tenant) : NULL;
+    tw_status status = set_up_and_instantiate(instance, link, options->wasi, &store, error);
+    tw_image_release(store.image);
     return status;
 }
 

@@ -173,6 +173,7 @@ void tw_runtime_module_release(tw_module *module)
 {
     if (!module || atomic_fetch_sub(&module->references, 1) != 1) return;
     for (unsigned i = 0; i < TW_FORMS; i++) tw_runtime_form_free(&module->forms[i]);
+    tw_runtime_free_seeds(module);
     if (module->survey) tw_survey_free(module->survey);
     tw_wasm_free(&module->wasm);
     tw_bytes_free(&module->bytes);

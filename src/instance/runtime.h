@@ -29,6 +29,7 @@ struct tw_engine {
     tw_engine_options options; /* worker_path is our own copy */
     tw_wasm_limits limits;
     tw_watch watch;
+    size_t least_image;     /* bytes of data from which on instances begin from an image; tests set it */
     atomic_size_t references;
     pthread_mutex_t lock;   /* what follows; made by the first instance that offloads */
     tw_compiler *compiler;
@@ -75,6 +76,13 @@ typedef struct tw_form {
     tw_form_link *links;
 } tw_form;
 
+/* What a tenant's instances of a module find in memory 0 before any guest code has run. */
+typedef struct tw_seed {
+    tw_tenant_id tenant;
+    tw_image *image; /* NULL: none is to be made, or there was no room for it */
+    struct tw_seed *next;
+} tw_seed;
+
 enum { /* what a form can do beyond being stopped; its index in the module is the sum */
     TW_FORM_OFFLOADS = 1,
     TW_FORM_CAPTURABLE = 2,
@@ -98,6 +106,7 @@ struct tw_module {
     tw_form forms[TW_FORMS];
     bool no_offload;        /* no region, the engine refused what the rewrite made, or there is no compile worker */
     char no_offload_why[256];
+    tw_seed *seeds;
     bool has_hash;
     uint8_t hash[TW_REGISTERS_HASH]; /* of the bytes */
 };
@@ -114,6 +123,11 @@ tw_status tw_runtime_form(tw_module *module, unsigned kind, tw_form **out, tw_er
 /* The form without stubs, for this instance and all that come, since nothing could answer them. Keeps the first `why`. */
 tw_status tw_runtime_form_without_offload(tw_module *module, unsigned kind, const char *why, tw_form **out,
                                           tw_error *error);
+/* The image to begin with, retained; NULL where there is none yet, or none is to be. Any thread. */
+tw_image *tw_runtime_seed(tw_module *module, tw_tenant_id tenant);
+/* The memory is as the module's segments leave it: makes the tenant's seed of it, unless there is one. Any thread. */
+void tw_runtime_keep_seed(tw_module *module, tw_tenant_id tenant, const tw_slot *memory);
+void tw_runtime_free_seeds(tw_module *module);
 /* Every loop looked at, on first use. Valid as long as the module. */
 tw_status tw_runtime_survey(tw_module *module, const tw_survey **out, tw_error *error);
 /* What the compile worker makes of a region under kind assumptions: "schedule", "llvm" or "asm". */

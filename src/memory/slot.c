@@ -70,8 +70,19 @@ static tw_fault_verdict on_fault(void *context, const tw_fault *fault)
     return TW_FAULT_SERVED;
 }
 
+static uint64_t mappings_of(const tw_image *image) { return 2 * (uint64_t)image->extent_count; }
+
+static void let_go_of_image(tw_slot *slot)
+{
+    if (!slot->image) return;
+    tw_budget_give(TW_BUDGET_MAPPINGS, mappings_of(slot->image));
+    tw_image_release(slot->image);
+    slot->image = NULL;
+}
+
 static void destroy(tw_slot *slot)
 {
+    let_go_of_image(slot);
     tw_faults_remove(slot->base);
     munmap(slot->base, slot->reserved + slot->guard);
     tw_budget_give(TW_BUDGET_ADDRESSES, slot->reserved + slot->guard);
@@ -178,9 +189,70 @@ static void open_again(tw_slot *slot)
     if (slot->closed && protect(slot, PROT_READ | PROT_WRITE)) slot->closed = false;
 }
 
+/* ---- images ---- */
+
+static bool map_anonymous(uint8_t *at, size_t size)
+{
+    return !size || mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
+
+static bool map_extents(const tw_slot *slot, const tw_image *image)
+{
+    for (uint32_t i = 0; i < image->extent_count; i++) {
+        const tw_extent *e = &image->extents[i];
+        if (mmap(slot->base + e->at, e->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, image->file,
+                 (off_t)e->in_file) == MAP_FAILED)
+            return false;
+    }
+    return true;
+}
+
+tw_status tw_slot_put_image(tw_slot *slot, tw_image *image, tw_error *error)
+{
+    if (slot->image || image->size > slot->opened)
+        return tw_fail(error, TW_INTERNAL, "a slot of %zu bytes can't take an image of %zu", slot->opened, image->size);
+    TW_TRY(tw_budget_take(TW_BUDGET_MAPPINGS, mappings_of(image), error));
+    tw_image_retain(image);
+    slot->image = image; /* from now on giving it back maps all of it anew */
+    if (map_extents(slot, image)) return TW_OK;
+    return tw_fail(error, TW_LIMIT, "the system maps no more images of memories");
+}
+
+bool tw_slot_map_image(tw_slot *slot)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; i < slot->image->extent_count; i++) {
+        const tw_extent *e = &slot->image->extents[i];
+        if (e->at > at && madvise(slot->base + at, e->at - at, MADV_DONTNEED)) return false;
+        at = e->at + e->size;
+    }
+    if (at < slot->opened && madvise(slot->base + at, slot->opened - at, MADV_DONTNEED)) return false;
+    return map_extents(slot, slot->image);
+}
+
+/* Beyond the image lies anonymous memory only. */
+bool tw_slot_shrink(tw_slot *slot, size_t new_size)
+{
+    size_t size = atomic_load(&slot->size);
+    if (slot->opened > new_size && madvise(slot->base + new_size, slot->opened - new_size, MADV_DONTNEED)) return false;
+    if (!open_exactly(slot, new_size)) return false;
+    atomic_store(&slot->size, new_size);
+    if (size > new_size) tw_budget_give(TW_BUDGET_COMMITTED, size - new_size);
+    return true;
+}
+
+/* Whatever is mapped there becomes fresh anonymous memory. */
+static bool drop_image(tw_slot *slot)
+{
+    bool dropped = map_anonymous(slot->base, slot->opened);
+    let_go_of_image(slot);
+    return dropped;
+}
+
 /* Zeroes everything that was ever open. A system that won't is answered by giving the slot up. */
 static bool clear(tw_slot *slot, bool keep_pages)
 {
+    if (slot->image) return drop_image(slot);
     if (keep_pages && slot->opened <= CLEAR_BYTES) memset(slot->base, 0, slot->opened);
     else return madvise(slot->base, slot->opened, MADV_DONTNEED) == 0;
     return true;

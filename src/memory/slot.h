@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "memory/image.h"
 
 typedef struct tw_slot_layout {
     size_t reserved; /* bytes a slot reserves at least */
@@ -47,6 +48,7 @@ typedef struct tw_slot {
     bool running;
     atomic_bool closed;   /* written under the lock */
     atomic_bool served;   /* a fault of host code opened pages of a closed slot */
+    tw_image *image;      /* whose contents it began with, mapped; NULL: none */
     struct tw_slot *next;
 } tw_slot;
 
@@ -59,6 +61,15 @@ void tw_slot_give(tw_slot *slot);
 /* Makes the live size new_size (>= size, <= reserved); the base stays. TW_LIMIT when a budget or the system refuses. Owner's
  * thread. */
 tw_status tw_slot_grow(tw_slot *slot, size_t new_size, tw_error *error);
+
+/* A zeroed slot of at least the image's size gets its contents: the extents are mapped, nothing is copied. Keeps the image
+ * until the slot is given back. TW_LIMIT when a budget or the system refuses: nothing has changed, or give it back. Owner's
+ * thread, not running. */
+tw_status tw_slot_put_image(tw_slot *slot, tw_image *image, tw_error *error);
+/* For reset.c, likewise: the image's contents anew, without a look at what is there; and the live size made smaller, what was
+ * beyond it given back to the system. False when the system refuses. */
+bool tw_slot_map_image(tw_slot *slot);
+bool tw_slot_shrink(tw_slot *slot, size_t new_size);
 
 /* Guest code is about to run, or has returned. Leave opens what close closed. Owner's thread. */
 void tw_slot_enter(tw_slot *slot);

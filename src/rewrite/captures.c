@@ -117,13 +117,13 @@ static void emit_elems(const tw_rewriter *r, tw_emit *e)
     }
 }
 
-static void emit_datas(const tw_rewriter *r, tw_emit *e)
+static void emit_datas(const tw_rewriter *r, tw_emit *e, bool copies)
 {
     for (uint32_t i = 0; i < r->module->data_count; i++) {
         const tw_data *data = &r->module->datas[i];
         if (data->mode != TW_SEGMENT_ACTIVE) continue;
-        emit_extent(r, e, data->offset, (uint32_t)data->bytes.size);
-        emit_pair(e, TW_OP_MEMORY_INIT, i, data->memory);
+        if (copies) emit_extent(r, e, data->offset, (uint32_t)data->bytes.size);
+        if (copies) emit_pair(e, TW_OP_MEMORY_INIT, i, data->memory);
         tw_emit_index(e, TW_OP_DATA_DROP, i);
     }
 }
@@ -143,15 +143,23 @@ static tw_emit begin(tw_rewriter *r)
     return e;
 }
 
-/* The order is the specification's. A tail call: the start function's frames are as they always were. */
+/* The order is the specification's. The start function comes after it, called by the host: its frames are as they always
+ * were, and what the memory holds before it runs can be kept. */
 static tw_status make_initialiser(tw_rewriter *r)
 {
     tw_emit e = begin(r);
     r->out->initialiser = e.func;
     emit_elems(r, &e);
-    emit_datas(r, &e);
-    if (r->module->has_start) tw_emit_index(&e, TW_OP_RETURN_CALL, r->module->start);
+    emit_datas(r, &e, true);
     return define(r, &e, "tw:init");
+}
+
+static tw_status make_seeded(tw_rewriter *r)
+{
+    tw_emit e = begin(r);
+    emit_elems(r, &e);
+    emit_datas(r, &e, false);
+    return define(r, &e, "tw:seeded");
 }
 
 /* ---- a restored instance's drops ---- */
@@ -233,6 +241,7 @@ tw_status tw_capture_exports(tw_rewriter *r)
 {
     const tw_wasm *m = r->module;
     TW_TRY(make_initialiser(r));
+    TW_TRY(make_seeded(r));
     TW_TRY(make_dropper(r));
     tw_edit_make_segments_passive(r->edit);
     if (m->memory_count) tw_edit_export(r->edit, "tw:linear", TW_EXTERN_MEMORY, 0);

@@ -239,7 +239,6 @@ static void put_off_start(tw_rewriter *r)
 {
     if (!r->module->has_start || (r->out->stub_table == UINT32_MAX && !r->options->capturable)) return;
     tw_edit_drop_start(r->edit);
-    if (r->options->capturable) return; /* the initialiser's last act */
     tw_edit_export(r->edit, "tw:start", TW_EXTERN_FUNC, r->module->start);
 }
 

@@ -33,13 +33,14 @@
  *   tw:depth          mutable i32, where a function with a region may call itself; 0 whenever nothing runs. A trap leaves it
  *                     as it is: the host then puts it back
  *   tw:memory         the private memory for probes, where there is one
- *   tw:start          the start function of a module with sites, no longer run by instantiation: stubs come first. The host
- *                     calls it
+ *   tw:start          the start function of a module with sites or a capturable one, no longer run by instantiation: stubs and
+ *                     tw:init come first. The host calls it
  *
  * The instances of a capturable module can be written down and brought back. Instantiation leaves memories and tables as
- * they are when nothing has been copied; one of two functions comes first, called by the host:
+ * they are when nothing has been copied; one of these functions comes first, called by the host:
  *   tw:init           a fresh instance's: active segments, in the order and with the checks and drops that the
- *                     specification has, then the start function. The segments themselves have become passive
+ *                     specification has. The segments themselves have become passive
+ *   tw:seeded         the same for one whose memory has its contents already: data segments are only dropped
  *   tw:drop           a restored one's, after its memories, tables and globals have their contents: drops what was dropped
  *   tw:linear         memory 0                        tw:table:N       the user's table N
  *   tw:global:N       the user's mutable global N     tw:func:N        function N, if a reference to it can be had

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "../../handlers.h"
-#include "tensorwasm/tensorwasm.h"
+#include "instance/runtime.h"
 
 static tw_engine *engine;
 static tw_error error;
@@ -75,19 +75,32 @@ static tw_status log_call(void *context, tw_host_call *call, const tw_val *args,
     return TW_OK;
 }
 
-static void look(const char *text, bool capturable, sight *s)
+/* FROM_IMAGE looks at the third instance: the first one's memory has become the image. */
+typedef enum way { PLAIN, CAPTURABLE, FROM_IMAGE } way;
+
+static void look(const char *text, way how, sight *s)
 {
     tw_module *module;
     tw_instance *instance = NULL;
     static const tw_val_kind i32 = TW_VAL_I32;
     tw_import_func log = {"host", "log", &i32, 1, NULL, 0, log_call, s};
     tw_spawn_options options = TW_SPAWN_OPTIONS_INIT;
-    options.capturable = capturable;
+    options.capturable = how != PLAIN;
     options.imports = &log;
     options.import_count = 1;
     s->used = 0;
     s->text[0] = 0;
     if (tw_module_new(engine, (const uint8_t *)text, strlen(text), &module, &error)) fail_msg("%s", error.message);
+    engine->least_image = how == FROM_IMAGE ? 0 : SIZE_MAX;
+    for (int i = 0; how == FROM_IMAGE && i < 2; i++)
+        if (tw_instance_spawn(module, &options, &instance, &error) == TW_OK) {
+            uint8_t *base;
+            size_t size;
+            if (!tw_instance_memory(instance, "memory", &base, &size, &error)) memset(base, 0xEE, size);
+            tw_instance_free(instance);
+            instance = NULL;
+        }
+    s->used = 0;
     if (tw_instance_spawn(module, &options, &instance, &error)) see_trap(s);
     else see_calls(s, module, instance), see_memory(s, instance);
     tw_instance_free(instance);
@@ -97,18 +110,20 @@ static void look(const char *text, bool capturable, sight *s)
 /* `differs`: the capturable one's trap tells more. */
 static void expect_alike(const char *text, const char *differs)
 {
-    static sight plain, capturable;
+    static sight plain, other;
     use_handlers();
-    look(text, false, &plain);
-    look(text, true, &capturable);
-    if (!differs) assert_string_equal(plain.text, capturable.text);
-    else assert_non_null(strstr(capturable.text, differs));
+    look(text, PLAIN, &plain);
+    for (int how = CAPTURABLE; how <= FROM_IMAGE; how++) {
+        look(text, (way)how, &other);
+        if (!differs) assert_string_equal(plain.text, other.text);
+        else assert_non_null(strstr(other.text, differs));
+    }
 }
 
 static void what_is_expected(const char *text, const char *expected)
 {
     static sight s;
-    look(text, true, &s);
+    look(text, CAPTURABLE, &s);
     assert_string_equal(s.text, expected);
 }
 
@@ -203,7 +218,7 @@ static void elements_of_every_form_are_placed(void **state)
         "(func (export \"z\") (table.init $t 0 (i32.const 8) (i32.const 0) (i32.const 1))))";
     expect_alike(text, NULL);
     sight s;
-    look(text, true, &s);
+    look(text, CAPTURABLE, &s);
     assert_non_null(strstr(s.text, "t0 1\nt1 2\nt2 3\nt3 trap: trap: uninitialized table element"));
     assert_non_null(strstr(s.text, "u0 2\nu1 3\nv 0\nv5 3\nw 0\nx trap: trap: out of bounds table access"));
 }
@@ -217,7 +232,7 @@ static void the_start_function_sees_segments_and_traps_as_ever(void **state)
                        "(i32.store8 (i32.const 0) (i32.const 9))) (start $start)" READ(0) ")";
     expect_alike(text, NULL);
     sight s;
-    look(text, true, &s);
+    look(text, CAPTURABLE, &s);
     assert_non_null(strstr(s.text, "log 5, memory begins with 7\nread0 9\n"));
     expect_alike("(module " LOG MEMORY "(func $start (call $log (i32.const 1)) (call $inner)) (func $inner unreachable) (start $start))", NULL);
     expect_alike("(module " LOG MEMORY "(func $start (call $log (i32.const 1))) (start $start) (data (i32.const 65536) \"x\"))",
@@ -241,6 +256,44 @@ static void modules_without_anything_start(void **state)
     expect_alike("(module " MEMORY "(data \"only passive\"))", NULL);
 }
 
+/* A large one: mapped without being told to. */
+static void a_large_module_begins_from_an_image_and_nobody_sees_anothers_writes(void **state)
+{
+    (void)state;
+    use_handlers();
+    enum { BYTES = 200000, INSTANCES = 6 };
+    char *text = malloc(3 * BYTES + 500);
+    size_t used = (size_t)sprintf(text, "(module (memory (export \"memory\") 8) (data (i32.const 1000) \"");
+    for (int i = 0; i < BYTES; i++) used += (size_t)sprintf(text + used, "%c", 'a' + i % 26);
+    sprintf(text + used, "\") (func $start (i32.store8 (i32.const 0) (i32.add (i32.load8_u (i32.const 0)) (i32.const 1)))) (start $start)"
+                         "(func (export \"grow\") (result i32) (memory.grow (i32.const 2))))");
+    tw_module *module;
+    tw_instance *instances[INSTANCES];
+    tw_spawn_options options = TW_SPAWN_OPTIONS_INIT;
+    options.capturable = true;
+    engine->least_image = 64 << 10;
+    if (tw_module_new(engine, (const uint8_t *)text, strlen(text), &module, &error)) fail_msg("%s", error.message);
+    for (int i = 0; i < INSTANCES; i++) {
+        uint8_t *base;
+        size_t size;
+        tw_val result;
+        options.tenant = (uint64_t)i & 1;
+        assert_int_equal(tw_instance_spawn(module, &options, &instances[i], &error), TW_OK);
+        assert_int_equal(tw_store_is_seeded(instances[i]->store), i > 1); /* the first of each tenant isn't */
+        assert_int_equal(tw_instance_memory(instances[i], "memory", &base, &size, &error), TW_OK);
+        assert_int_equal(base[0], 1);
+        for (int j = 0; j < BYTES; j++) assert_int_equal(base[1000 + j], 'a' + j % 26);
+        for (size_t j = 1000 + BYTES; j < size; j++) assert_int_equal(base[j], 0);
+        memset(base, 0x11 * i, size);
+        assert_int_equal(tw_instance_call(instances[i], "grow", NULL, 0, &result, 1, &error), TW_OK);
+        assert_int_equal(result.of.i32, 8);
+        if (i > 2) tw_instance_free(instances[i]);
+    }
+    for (int i = 0; i < 3; i++) tw_instance_free(instances[i]);
+    tw_module_free(module);
+    free(text);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -261,6 +314,7 @@ int main(void)
         cmocka_unit_test(the_start_function_sees_segments_and_traps_as_ever),
         cmocka_unit_test(a_bad_element_segment_keeps_later_data_from_being_copied),
         cmocka_unit_test(modules_without_anything_start),
+        cmocka_unit_test(a_large_module_begins_from_an_image_and_nobody_sees_anothers_writes),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -270,7 +270,7 @@ static void nothing_to_do_changes_nothing(void **state)
 }
 
 /* Another engine's validator says whether the segments, their count and the two functions fit; wabt's interpreter, that nothing
- * was copied before tw:init, which is called last. */
+ * was copied before tw:init, which is called later. */
 static void a_capturable_module_starts_by_its_initialiser(void **state)
 {
     (void)state;

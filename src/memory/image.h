@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_MEMORY_IMAGE_H
+#define TW_MEMORY_IMAGE_H
+
+/* The contents that memories begin with, kept once for all of them: a sealed memfd that holds the extents with data, one behind the
+ * other. Slots map it MAP_PRIVATE: a page is shared until it is written. What lies between extents isn't in the file, but
+ * anonymous memory: to read a hole of a memfd would allocate it for good. The file can't change any more, nor become
+ * shorter, so no access of it ends in SIGBUS.
+ *
+ * Immutable, counted; any thread. Its bytes are charged as committed (memory/budget.h). */
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum { TW_IMAGE_PAGE = 4096, TW_IMAGE_EXTENTS = 8 };
+
+typedef struct tw_extent {
+    size_t at, size; /* in the memory; whole pages */
+    size_t in_file;
+} tw_extent;
+
+typedef struct tw_image {
+    atomic_size_t references;
+    int file;
+    size_t size;         /* live bytes of a memory that begins so */
+    size_t bytes;        /* of the file */
+    const uint8_t *view; /* all of the file, to be read */
+    tw_extent extents[TW_IMAGE_EXTENTS];
+    uint32_t extent_count;
+} tw_image;
+
+/* Of `size` bytes of memory, whole pages. Zero pages between data count as data where there would be too many extents. TW_LIMIT
+ * or TW_IO. */
+tw_status tw_image_new(const uint8_t *memory, size_t size, tw_image **out, tw_error *error);
+void tw_image_retain(tw_image *image);
+void tw_image_release(tw_image *image); /* NULL is fine */
+/* The page at `at`, or NULL where it is zero. */
+const uint8_t *tw_image_page(const tw_image *image, size_t at);
+
+#endif
