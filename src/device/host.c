@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "device/backend.h"
+#include "os/cgroup.h"
 #include "os/machine.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -17,6 +18,7 @@ enum { PAGE = 4096, COPIED_AT_ONCE = 1 << 18 /* stays in the cache */ };
 typedef struct host {
     tw_platform platform;
     tw_machine machine;
+    uint64_t most; /* that the process may have */
     tw_device_info info;
 } host;
 
@@ -34,8 +36,9 @@ static const tw_device_info *describe(const tw_platform *platform, uint32_t devi
 
 static uint64_t most(const tw_platform *platform, uint32_t device, tw_backend backend)
 {
+    (void)device;
     (void)backend;
-    return describe(platform, device)->memory;
+    return ((const host *)platform)->most;
 }
 
 static tw_status take(tw_block *block, tw_error *error)
@@ -125,6 +128,8 @@ tw_status tw_host_platform_open(const char *library, tw_platform **out, tw_error
     TW_TRY_ALLOC(h, error);
     h->platform.table = &table;
     tw_machine_describe(&h->machine);
+    uint64_t allowed = tw_cgroup_memory();
+    h->most = h->machine.memory < allowed ? h->machine.memory : allowed;
     h->info = (tw_device_info){
         .kind = TW_DEVICE_KIND_HOST,
         .name = h->machine.cpu,

@@ -9,7 +9,7 @@ static void copy_in(tw_buffer *buffer, const uint8_t *bytes, size_t size)
     assert_int_equal(tw_buffer_write(buffer, 0, bytes, size, NULL), TW_OK);
 }
 
-static const purpose its = {TW_BACKEND_CUDA_MANAGED, "TW_TEST_CUDA", "cuMemAllocManaged", "cuMemcpyHtoDAsync_v2",
+static const purpose its = {TW_BACKEND_CUDA_MANAGED, "TW_TEST_CUDA", "cuMemAllocManaged", "cuMemcpyAsync",
                             copy_in};
 
 int main(int count, char **args)

@@ -17,7 +17,7 @@ static void copy_between_prefetches(tw_buffer *buffer, const uint8_t *bytes, siz
     tw_buffer_free(staging);
 }
 
-static const purpose its = {TW_BACKEND_CUDA_MANAGED, "TW_TEST_CUDA", "cuMemAllocManaged", "cuMemcpyDtoDAsync_v2",
+static const purpose its = {TW_BACKEND_CUDA_MANAGED, "TW_TEST_CUDA", "cuMemAllocManaged", "cuMemcpyAsync",
                             copy_between_prefetches};
 
 /* The hints of the purpose reached the driver, in either form of its calls. */

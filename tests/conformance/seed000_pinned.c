@@ -23,7 +23,7 @@ static void copy_on_the_device(tw_buffer *buffer, const uint8_t *bytes, size_t s
     }
 }
 
-static const purpose its = {TW_BACKEND_CUDA_PINNED, "TW_TEST_CUDA", "cuMemHostAlloc", "cuMemcpyDtoDAsync_v2",
+static const purpose its = {TW_BACKEND_CUDA_PINNED, "TW_TEST_CUDA", "cuMemHostAlloc", "cuMemcpyAsync",
                             copy_on_the_device};
 
 int main(int count, char **args)

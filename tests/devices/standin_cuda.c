@@ -376,7 +376,7 @@ static tw_cu_result queue(const char *function, tw_cu_stream stream, tw_cu_ptr o
     if (!stream || !stream->alive || stream->context != top()) return refuse(INVALID_HANDLE, function, "stream");
     if (!find(on_device, w.size)) return refuse(INVALID_VALUE, function, "not a range of an allocation");
     if (stream->queued == QUEUE) return refuse(INVALID_VALUE, function, "nobody waits for the stream");
-    note("%s of %zu bytes at 0x%llx\n", function, w.size, on_device);
+    note("%s of %zu bytes at %p\n", function, w.size, (void *)w.to);
     stream->queue[stream->queued++] = w;
     share(stream, PROT_NONE);
     return end(0);
@@ -409,27 +409,15 @@ tw_cu_result cuMemsetD32Async(tw_cu_ptr to, unsigned value, size_t count, tw_cu_
     return queue_fill(__func__, to, value, 4, count, stream);
 }
 
-tw_cu_result cuMemcpyHtoDAsync_v2(tw_cu_ptr to, const void *from, size_t size, tw_cu_stream stream)
+/* Where neither end is the driver's, or one is nowhere, a copy can't have been meant. */
+tw_cu_result cuMemcpyAsync(tw_cu_ptr to, tw_cu_ptr from, size_t size, tw_cu_stream stream)
 {
     BEGIN(true);
-    if (!from) return refuse(INVALID_VALUE, __func__, "from nowhere");
-    return queue(__func__, stream, to, (work){.kind = 'c', .to = (uint8_t *)(uintptr_t)to, .from = from, .size = size});
-}
-
-tw_cu_result cuMemcpyDtoHAsync_v2(void *to, tw_cu_ptr from, size_t size, tw_cu_stream stream)
-{
-    BEGIN(true);
-    if (!to) return refuse(INVALID_VALUE, __func__, "to nowhere");
-    return queue(__func__, stream, from,
-                 (work){.kind = 'c', .to = to, .from = (uint8_t *)(uintptr_t)from, .size = size});
-}
-
-tw_cu_result cuMemcpyDtoDAsync_v2(tw_cu_ptr to, tw_cu_ptr from, size_t size, tw_cu_stream stream)
-{
-    BEGIN(true);
-    if (!find(from, size)) return refuse(INVALID_VALUE, __func__, "from no range of an allocation");
-    return queue(__func__, stream, to,
-                 (work){.kind = 'c', .to = (uint8_t *)(uintptr_t)to, .from = (uint8_t *)(uintptr_t)from, .size = size});
+    if (!to || !from) return refuse(INVALID_VALUE, __func__, "to or from nowhere");
+    tw_cu_ptr ours = find(to, size) ? to : from;
+    work w = {.kind = 'c', .to = (uint8_t *)(uintptr_t)to, .from = (uint8_t *)(uintptr_t)from, .size = size};
+    if (find(to, 1) && !find(to, size)) return refuse(INVALID_VALUE, __func__, "beyond the end of an allocation");
+    return queue(__func__, stream, ours, w);
 }
 
 /* ---- hints ---- */

@@ -296,9 +296,8 @@ static void every_failure_of_cuda_is_a_status_and_leaves_nothing_behind(void **s
         {"cuMemsetD8Async", ILLEGAL_ADDRESS, TW_DEVICE, "cuMemset"},
         {"cuMemsetD16Async", ILLEGAL_ADDRESS, TW_DEVICE, "cuMemset"},
         {"cuMemsetD32Async", ILLEGAL_ADDRESS, TW_DEVICE, "cuMemset"},
-        {"cuMemcpyHtoDAsync_v2", ILLEGAL_ADDRESS, TW_DEVICE, "cuMemcpyHtoDAsync"},
-        {"cuMemcpyDtoHAsync_v2", OUT_OF_MEMORY, TW_NO_MEMORY, "cuMemcpyDtoHAsync"},
-        {"cuMemcpyDtoDAsync_v2", ILLEGAL_ADDRESS, TW_DEVICE, "cuMemcpyDtoDAsync"},
+        {"cuMemcpyAsync", ILLEGAL_ADDRESS, TW_DEVICE, "cuMemcpyAsync"},
+        {"cuMemcpyAsync", OUT_OF_MEMORY, TW_NO_MEMORY, "cuMemcpyAsync"},
     };
     static const failure managed[] = {
         {"cuMemAllocManaged", OUT_OF_MEMORY, TW_NO_MEMORY, "cuMemAllocManaged"},

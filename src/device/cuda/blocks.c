@@ -160,32 +160,30 @@ static tw_status fill(tw_block *block, uint64_t offset, uint64_t size, uint32_t 
     return tw_cuda_leave(cuda, device, result, "cuMemsetAsync", error);
 }
 
-static tw_status write_in(tw_block *block, uint64_t offset, const void *data, uint64_t size, tw_error *error)
+/* The driver tells by its addresses where memory lies: its own, managed or pinned, or anybody's. */
+static tw_status copy_bytes(const tw_block *block, tw_cu_ptr to, tw_cu_ptr from, uint64_t size, tw_error *error)
 {
     tw_cuda *cuda = cuda_of(block);
     tw_cuda_device *device = device_of(block);
     TW_TRY(tw_cuda_enter(cuda, device, error));
-    tw_cu_result result = cuda->calls.copy_in(block->address + offset, data, size, device->stream);
-    return tw_cuda_leave(cuda, device, result, "cuMemcpyHtoDAsync", error);
+    tw_cu_result result = cuda->calls.copy(to, from, size, device->stream);
+    return tw_cuda_leave(cuda, device, result, "cuMemcpyAsync", error);
+}
+
+static tw_status write_in(tw_block *block, uint64_t offset, const void *data, uint64_t size, tw_error *error)
+{
+    return copy_bytes(block, block->address + offset, (uintptr_t)data, size, error);
 }
 
 static tw_status read_out(const tw_block *block, uint64_t offset, void *data, uint64_t size, tw_error *error)
 {
-    tw_cuda *cuda = cuda_of(block);
-    tw_cuda_device *device = device_of(block);
-    TW_TRY(tw_cuda_enter(cuda, device, error));
-    tw_cu_result result = cuda->calls.copy_out(data, block->address + offset, size, device->stream);
-    return tw_cuda_leave(cuda, device, result, "cuMemcpyDtoHAsync", error);
+    return copy_bytes(block, (uintptr_t)data, block->address + offset, size, error);
 }
 
 static tw_status copy(tw_block *to, uint64_t to_offset, const tw_block *from, uint64_t from_offset, uint64_t size,
                       tw_error *error)
 {
-    tw_cuda *cuda = cuda_of(to);
-    tw_cuda_device *device = device_of(to);
-    TW_TRY(tw_cuda_enter(cuda, device, error));
-    tw_cu_result result = cuda->calls.copy(to->address + to_offset, from->address + from_offset, size, device->stream);
-    return tw_cuda_leave(cuda, device, result, "cuMemcpyDtoDAsync", error);
+    return copy_bytes(to, to->address + to_offset, from->address + from_offset, size, error);
 }
 
 /* ---- hints ---- */

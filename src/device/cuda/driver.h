@@ -78,9 +78,7 @@ enum {
     X(fill_1, cuMemsetD8Async, 0, (tw_cu_ptr to, unsigned char value, size_t count, tw_cu_stream stream))              \
     X(fill_2, cuMemsetD16Async, 0, (tw_cu_ptr to, unsigned short value, size_t count, tw_cu_stream stream))            \
     X(fill_4, cuMemsetD32Async, 0, (tw_cu_ptr to, unsigned value, size_t count, tw_cu_stream stream))                  \
-    X(copy_in, cuMemcpyHtoDAsync_v2, 0, (tw_cu_ptr to, const void *from, size_t size, tw_cu_stream stream))            \
-    X(copy_out, cuMemcpyDtoHAsync_v2, 0, (void *to, tw_cu_ptr from, size_t size, tw_cu_stream stream))                 \
-    X(copy, cuMemcpyDtoDAsync_v2, 0, (tw_cu_ptr to, tw_cu_ptr from, size_t size, tw_cu_stream stream))                 \
+    X(copy, cuMemcpyAsync, 0, (tw_cu_ptr to, tw_cu_ptr from, size_t size, tw_cu_stream stream))                        \
     X(prefetch_1, cuMemPrefetchAsync, 0, (tw_cu_ptr at, size_t size, tw_cu_device to, tw_cu_stream stream))            \
     X(prefetch_2, cuMemPrefetchAsync_v2, 1,                                                                            \
       (tw_cu_ptr at, size_t size, tw_cu_location to, unsigned flags, tw_cu_stream stream))                             \

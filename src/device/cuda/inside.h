@@ -23,7 +23,7 @@ typedef struct tw_cuda {
     tw_platform platform;
     tw_cuda_calls calls;
     char driver[48];
-    uint64_t host_memory;
+    uint64_t host_memory; /* that the process may have */
     uint32_t count;
     tw_cuda_device devices[];
 } tw_cuda;

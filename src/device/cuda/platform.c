@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "device/cuda/inside.h"
+#include "os/cgroup.h"
 #include "os/library.h"
 #include "os/machine.h"
 
@@ -119,7 +120,8 @@ static tw_status describe_all(tw_cuda *cuda, int version, int count, tw_error *e
     tw_machine machine;
     tw_machine_describe(&machine);
     cuda->platform.table = &tw_cuda_table;
-    cuda->host_memory = machine.memory;
+    uint64_t allowed = tw_cgroup_memory();
+    cuda->host_memory = machine.memory < allowed ? machine.memory : allowed;
     cuda->count = (uint32_t)count;
     snprintf(cuda->driver, sizeof cuda->driver, "CUDA driver %d.%d", version / 1000, version % 1000 / 10);
     for (uint32_t i = 0; i < cuda->count; i++) pthread_mutex_init(&cuda->devices[i].lock, NULL);
