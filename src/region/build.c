@@ -1012,19 +1012,30 @@ static bool shape_of(const tw_ir_func *func, const tw_loops *loops, tw_loop loop
     return tw_refuse(reason, TW_REFUSAL_EXIT, "the loop at 0x%" PRIx64 " is left from a loop inside it", place);
 }
 
-bool tw_build_promises(const tw_ir_func *func, const tw_loops *loops, tw_loop loop, tw_reason *reason)
+/* Cut out, an innermost loop counts no better than where it stands; but rotation may yet change one that is left in its middle. */
+static bool promises_to_count(tw_analysis *analysis, tw_loop loop, exit_place where, tw_reason *reason)
 {
-    const tw_loopdata *data = &loops->items[loop];
+    const tw_loopdata *data = &tw_analysis_loops(analysis)->items[loop];
+    if (data->child_count || where == LEFT_IN_THE_MIDDLE) return true;
+    const tw_trip *trip = tw_trips_of(analysis, loop);
+    if (!trip || trip->known) return true;
+    return tw_refuse(reason, TW_REFUSAL_TRIP_COUNT, "the loop at 0x%" PRIx64 ": %s", tw_analysis_func(analysis)->blocks[data->header].offset, trip->why);
+}
+
+bool tw_build_promises(tw_analysis *analysis, tw_loop loop, tw_reason *reason)
+{
+    const tw_ir_func *func = tw_analysis_func(analysis);
+    const tw_loopdata *data = &tw_analysis_loops(analysis)->items[loop];
     exit_place where;
-    if (!shape_of(func, loops, loop, reason, &where)) return false;
+    if (!shape_of(func, tw_analysis_loops(analysis), loop, reason, &where)) return false;
     for (uint32_t b = 0; b < data->block_count; b++) {
         const tw_ir_blockdata *block = &func->blocks[data->blocks[b]];
         for (uint32_t i = 0; i < block->inst_count; i++)
             if (!has_place(&func->insts[block->insts[i]])) return refuse_inst(&func->insts[block->insts[i]], reason);
     }
     for (uint32_t c = 0; c < data->child_count; c++)
-        if (!tw_build_promises(func, loops, data->children[c], reason)) return false;
-    return true;
+        if (!tw_build_promises(analysis, data->children[c], reason)) return false;
+    return promises_to_count(analysis, loop, where, reason);
 }
 
 static bool check_shape(tw_builder *b, tw_loop loop)

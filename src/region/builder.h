@@ -58,7 +58,7 @@ typedef struct tw_builder {
 
 /* Whether a look at the function's own loops, before any is cut out, leaves hope for this one: its shape, that of the loops
  * inside, and that it holds nothing but computation and memory. Cheap. */
-bool tw_build_promises(const tw_ir_func *func, const tw_loops *loops, tw_loop loop, tw_reason *reason);
+bool tw_build_promises(tw_analysis *analysis, tw_loop loop, tw_reason *reason);
 /* Fills b->model (empty, with name, func, place set) from b->cut, b->analysis. False with *b->reason. */
 bool tw_build_draft(tw_builder *b);
 /* recall.c, for a second model: scalars that memory has as well are read from there. False: out of room, give the model up. */

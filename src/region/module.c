@@ -11,14 +11,33 @@ typedef struct job {
     const tw_wasm *module;
     const tw_detector_options *detector;
     tw_survey **parts; /* by function with a body */
+    uint32_t *order;   /* the longest first, or a long one would be what all wait for */
     atomic_bool failed;
 } job;
 
 static void survey_functions(tw_crew *crew)
 {
     job *j = crew->context;
-    for (size_t f; !atomic_load(&j->failed) && tw_crew_take(crew, &f);)
-        if (!tw_survey_function(j->module, j->module->imported_funcs + (uint32_t)f, j->detector, &j->parts[f])) atomic_store(&j->failed, true);
+    for (size_t k; !atomic_load(&j->failed) && tw_crew_take(crew, &k);) {
+        uint32_t f = j->order[k];
+        if (!tw_survey_function(j->module, j->module->imported_funcs + f, j->detector, &j->parts[f])) atomic_store(&j->failed, true);
+    }
+}
+
+static int longest_first(const void *a, const void *b, void *context)
+{
+    const tw_wasm *module = context;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    size_t first = module->funcs[module->imported_funcs + x].body.size, second = module->funcs[module->imported_funcs + y].body.size;
+    return first != second ? (first > second ? -1 : 1) : x < y ? -1 : x > y;
+}
+
+static uint32_t *order_of(const tw_wasm *module, uint32_t count)
+{
+    uint32_t *order = malloc((count + 1u) * sizeof *order);
+    for (uint32_t f = 0; order && f < count; f++) order[f] = f;
+    if (order) qsort_r(order, count, sizeof *order, longest_first, (void *)module);
+    return order;
 }
 
 static unsigned threads_for(const tw_wasm *module, unsigned threads)
@@ -62,12 +81,15 @@ tw_status tw_survey_new(const tw_wasm *module, const tw_detector_options *detect
     TW_TRY_ALLOC(survey, error);
     tw_arena_init(&survey->arena, SURVEY_MEMORY);
     survey->parts = j.parts = calloc(count + 1u, sizeof *j.parts);
-    if (survey->parts) {
+    j.order = order_of(module, count);
+    if (survey->parts && j.order) {
         survey->part_count = count;
         tw_crew crew = {.count = count, .work = survey_functions, .context = &j};
         tw_crew_run(&crew, threads_for(module, threads));
     }
-    if (!survey->parts || atomic_load(&j.failed) || !join_parts(survey)) {
+    bool began = survey->parts && j.order;
+    free(j.order);
+    if (!began || atomic_load(&j.failed) || !join_parts(survey)) {
         tw_survey_free(survey);
         return tw_fail_memory(error);
     }

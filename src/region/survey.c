@@ -77,7 +77,7 @@ static bool attempt_loop(surveyor *s, tw_loop loop, const char *name, attempt *i
 {
     bool *foreign;
     it->use_ifs = true;
-    if (!tw_build_promises(s->func, s->loops, loop, &it->reason)) return false;
+    if (!tw_build_promises(s->analysis, loop, &it->reason)) return false;
     if (!tw_cut_nest(s->module, s->analysis, loop, &it->scratch, &it->nest, &it->reason)) return false;
     bool ok = build(s, loop, name, it);
     if (!ok && it->reason.refusal == TW_REFUSAL_CONTROL) {
