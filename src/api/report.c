@@ -90,6 +90,8 @@ static void json_row(tw_bytes *out, const row *r)
     key_number(out, &first, "original_iterations", r->stats.original_iterations);
     tw_json_key(out, &first, "kernel_seconds");
     tw_bytes_printf(out, "%.9f", r->stats.kernel_seconds);
+    tw_json_key(out, &first, "original_seconds");
+    tw_bytes_printf(out, "%.9f", r->stats.original_seconds);
     key_number(out, &first, "threads", r->stats.threads);
     key_string(out, &first, "schedule", r->stats.schedule);
     json_refusals(out, &first, r);
@@ -157,6 +159,7 @@ static void text_row(tw_bytes *out, const row *r)
     tw_bytes_printf(out, "%" PRIu64 " arrivals, %" PRIu64 " dispatches", s->arrivals, s->dispatches);
     if (all) tw_bytes_printf(out, ", %.1f %% of %" PRIu64 " iterations in kernels", 100.0 * (double)s->kernel_iterations / (double)all, all);
     if (s->dispatches) tw_bytes_printf(out, ", %.3f ms, %u threads", s->kernel_seconds * 1e3, s->threads);
+    if (s->original_iterations) tw_bytes_printf(out, ", original about %.3f ms", s->original_seconds * 1e3);
     tw_bytes_append_byte(out, '\n');
     if (s->schedule[0]) tw_bytes_printf(out, "  kernel: %s\n", s->schedule);
     text_refusals(out, r);

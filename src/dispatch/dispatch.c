@@ -640,5 +640,7 @@ void tw_dispatch_free(tw_dispatch *dispatch)
 void tw_dispatch_stats(const tw_dispatch *dispatch, uint32_t region, tw_region_stats *out)
 {
     *out = dispatch->states[region].stats;
-    out->original_iterations += (uint64_t)tw_pending_count(&dispatch->states[region]);
+    double seconds;
+    out->original_iterations += (uint64_t)tw_pending_count(&dispatch->states[region], &seconds);
+    out->original_seconds += seconds;
 }

@@ -93,6 +93,8 @@ typedef struct tw_region_stats {
     uint64_t kernel_iterations;                /* innermost statement executions in kernels, by the numbers of each dispatch */
     uint64_t original_iterations;              /* the same, of dispatches that were given back, as far as known */
     double kernel_seconds;                     /* wall */
+    double original_seconds;                   /* of original_iterations, about: measured where a loop went on at its next question, else
+                                                * by the rate that was measured for such numbers, or estimated */
     uint32_t threads;                          /* of the last dispatch */
     uint64_t refusals[TW_REFUSAL_COUNT];
     char last_detail[200];                     /* of the last refusal */

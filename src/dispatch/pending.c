@@ -75,6 +75,20 @@ static double skipped(const tw_pending *pending)
     return pending->shape.each * (double)pending->shape.iterations * (double)pending->entries;
 }
 
+/* Nanoseconds that all of `skipped` took, about. */
+static double skipped_time(const tw_region_state *state, const tw_pending *pending)
+{
+    return pending->shape.iterations ? tw_original_time(state, &pending->shape) * (double)pending->entries : 0;
+}
+
+/* k outer iterations of the loop have run, which went on: measured when the clock was read before and after them. */
+static double part_time(const tw_region_state *state, uint64_t k, uint64_t start, uint64_t now)
+{
+    const tw_pending *pending = &state->pending;
+    if (start && now > start && k == pending->countdown) return (double)(now - start);
+    return tw_original_time(state, &pending->shape) * (double)k / (double)pending->shape.iterations;
+}
+
 /* The time since the answer is that of the region's original code, or an upper bound of it: no more than twenty times the
  * estimate is believed. */
 static void note_heat(tw_region_state *state, double passed)
@@ -105,6 +119,7 @@ bool tw_pending_resolve(tw_region_state *state, const tw_raw *values, uint64_t n
     if (!pending->active) return false;
     uint64_t k = state->region->nested ? progress(state, values) : 0;
     state->stats.original_iterations += (uint64_t)(k ? (double)k * pending->shape.each : skipped(pending));
+    state->stats.original_seconds += 1e-9 * (k ? part_time(state, k, start, now) : skipped_time(state, pending));
     if (!k) {
         pending->active = false;
         return false;
@@ -133,9 +148,10 @@ void tw_pending_end(tw_region_state *state)
     state->pending.active = false, state->pending.since = 0;
 }
 
-double tw_pending_count(const tw_region_state *state)
+double tw_pending_count(const tw_region_state *state, double *seconds)
 {
     tw_pending pending = state->pending;
     if (pending.rests) pending.entries = 1; /* perhaps more: calls that aren't over yet count when they are */
+    *seconds = pending.active ? 1e-9 * skipped_time(state, &pending) : 0;
     return pending.active ? skipped(&pending) : 0;
 }

@@ -18,7 +18,7 @@ void tw_pending_again(tw_region_state *state, uint64_t now, bool continues);
 void tw_pending_rests(tw_region_state *state, uint32_t calls);
 /* The rest won't run in the original code: a kernel does it. */
 void tw_pending_end(tw_region_state *state);
-/* Innermost iterations that are out but not yet counted. */
-double tw_pending_count(const tw_region_state *state);
+/* Innermost iterations that are out but not yet counted, and what they take. */
+double tw_pending_count(const tw_region_state *state, double *seconds);
 
 #endif

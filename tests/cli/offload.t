@@ -44,6 +44,32 @@ The report goes to stderr, in text, unless told otherwise; a bare --report-forma
   $ tensor-wasm run --no-cache --offload force --report-format json --invoke at twice.wat 100 99 2>&1 >/dev/null |
   > python3 regions.py
   .*#0 200 0 (re)
+It tells the time in kernels, and about how long the original ran:
+
+  $ tensor-wasm run --no-cache --offload force --report --invoke at twice.wat 100 99 2>&1 >/dev/null | grep -c 'original about'
+  0
+  [1]
+  $ cat > overlap.wat <<'END'
+  > (module (memory 64) (func (export "f") (param $times i32) (local $i i32)
+  >   (loop $t
+  >     (local.set $i (i32.const 0))
+  >     (call $shift (i32.const 0))
+  >     (br_if $t (local.tee $times (i32.sub (local.get $times) (i32.const 1))))))
+  >   (func $shift (param $i i32)
+  >     (loop $l
+  >       (i32.store (i32.add (local.get $i) (i32.const 4)) (i32.mul (i32.load (local.get $i)) (i32.const 3)))
+  >       (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 4))) (i32.const 4000000))))))
+  > END
+  $ tensor-wasm run --no-cache --offload force --report --invoke f overlap.wat 40 2>&1 | head -1
+  shift#0 at .* 0 dispatches, 0.0 % of 4[0-9]{7} iterations in kernels, original about .* ms (re)
+  $ tensor-wasm run --no-cache --offload force --report-file time --report-format json --invoke f overlap.wat 40
+  $ python3 - <<'END'
+  > import json
+  > r = json.load(open("time"))["regions"][0]
+  > print(r["kernel_seconds"] == 0, 0.002 < r["original_seconds"] < 2)
+  > END
+  True True
+
 A report that can't be written is told before the guest runs:
 
   $ tensor-wasm run --no-cache --report-file none/report --invoke at twice.wat 100 99
