@@ -33,6 +33,8 @@ typedef struct settings {
 } settings;
 
 enum { REPORT_UNASKED = -1 };
+#define NO_LIMIT       UINT64_MAX /* but the engine's, and the machine's */
+#define PRIVATE_MEMORY ((uint64_t)1 << 20) /* of the rewriter's; more than it takes */
 enum { MIN_STACK = 64 << 10, MAX_STACK = 256 << 20 }; /* tw_engine_options' */
 
 /* The order is that of the words of --offload, which is that of tw_offload. */
@@ -42,7 +44,7 @@ _Static_assert(TW_FORMAT_TEXT == 0 && TW_FORMAT_JSON == 1, "--report-format's wo
 static const settings defaults = {
     .offload = TW_OFFLOAD_AUTO,
     .report_format = REPORT_UNASKED,
-    .max_memory = UINT64_C(1) << 32,
+    .max_memory = NO_LIMIT,
     .max_stack = 1 << 20,
 };
 
@@ -70,7 +72,11 @@ static tw_status make_engine(holder *h, tw_error *error)
     options.offload = (tw_offload)h->s->offload;
     options.canonical_nan = h->s->canonical_nan;
     options.threads = h->s->threads;
-    options.max_memory = h->s->max_memory;
+    if (h->s->max_memory != NO_LIMIT) {
+        options.max_memory = h->s->max_memory;
+        if (options.max_memory < NO_LIMIT - PRIVATE_MEMORY) /* the user's word counts more than a control group's */
+            options.max_committed = options.max_memory + PRIVATE_MEMORY;
+    }
     options.max_stack = h->s->max_stack;
     return tw_engine_new(&options, &h->engine, error);
 }
@@ -136,7 +142,7 @@ static tw_status spawn(holder *h, tw_error *error)
     tw_spawn_options options = TW_SPAWN_OPTIONS_INIT;
     options.kernel_cache = h->cache;
     options.wasi = &h->wasi.options;
-    options.max_memory = h->s->max_memory;
+    if (h->s->max_memory != NO_LIMIT) options.max_memory = h->s->max_memory;
     options.timeout_ns = h->s->timeout_ns;
     options.exit_code = &h->exit_code;
     options.capturable = h->captured_export != NULL;
@@ -378,7 +384,7 @@ static const cli_option options[] = {
     {CLI_DURATION, 0, "timeout", "TIME", FIELD(timeout_ns),
      "ends the guest after TIME (500ms, 2s, 1m), also when it sleeps or waits for input; exit code 124", CLI_HINT_NONE},
     {CLI_SIZE, 0, "max-memory", "SIZE", FIELD(max_memory),
-     "the most linear memory it may have (64KiB, 256MiB); default 4GiB", CLI_HINT_NONE},
+     "the most linear memory it may have (64KiB, 256MiB); default 4GiB, or what a control group leaves", CLI_HINT_NONE},
     {CLI_SIZE, 0, "max-stack", "SIZE", FIELD(max_stack), "the most stack its calls may take; default 1MiB",
      CLI_HINT_NONE},
     {CLI_HEADING, 0, "", NULL, 0, "Kernels", CLI_HINT_NONE},

@@ -345,6 +345,9 @@ static int child(const char *in, const char *out)
     go_on(module, instance);
     file later = capture(instance);
     put_file(out, later);
+    free(f.bytes), free(later.bytes);
+    tw_instance_free(instance);
+    tw_module_free(module);
     return 0;
 }
 
@@ -649,7 +652,7 @@ int main(int argc, char **argv)
     own_path = argv[0];
     if (argc == 4 && !strcmp(argv[1], "--child")) {
         int failed = set_up(NULL) || child(argv[2], argv[3]);
-        return failed;
+        return tear_down(NULL) || failed;
     }
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
