@@ -16,14 +16,26 @@ static tw_status compile(const tw_module *module, tw_form *form, tw_error *error
     return tw_code_new(module->engine->core, bytes, size, &form->code, error);
 }
 
+/* Why the engine refuses what has been rewritten: it can't compile everything that is valid (a function may become too large), and
+ * that is said of the user's module as it came. */
+static tw_status explain(const tw_module *module, const tw_form *form, tw_error *error)
+{
+    char why[256];
+    tw_error mistake;
+    const uint8_t *bytes = form->rewrite->bytes;
+    snprintf(why, sizeof why, "%.250s", error ? error->message : "");
+    if (!bytes || tw_core_validate(module->engine->core, bytes, form->rewrite->size, &mistake) == TW_OK)
+        return tw_fail(error, TW_LIMIT, "the engine can't compile the module: %s", why);
+    return tw_fail(error, TW_INTERNAL, "the module with what we added doesn't validate: please report it: %s", why);
+}
+
 static tw_status make_plain(tw_module *module, unsigned kind, tw_error *error)
 {
     tw_form made = {0};
     tw_rewrite_options options = {.stoppable = true, .capturable = kind & TW_FORM_CAPTURABLE};
     TW_TRY(tw_rewrite_module(&module->wasm, &options, &made.rewrite, error));
     tw_status status = compile(module, &made, error);
-    if (status == TW_INVALID)
-        status = tw_fail(error, TW_INTERNAL, "the module with what we added doesn't validate: please report it");
+    if (status == TW_INVALID) status = explain(module, &made, error);
     if (status == TW_OK) module->forms[kind] = made;
     else tw_runtime_form_free(&made);
     return status;

@@ -390,15 +390,9 @@ static bool split_counters(tw_builder *b, const tw_poly *poly, const tw_poly **r
 }
 
 /* Only symbols and pure operations on them, none of it varying: no load is moved into the plan for a mere value. */
-static bool is_steady(tw_builder *b, uint32_t expr)
+static bool is_steady(const tw_builder *b, uint32_t expr)
 {
-    if (expr == TW_NONE || b->model->exprs[expr].counters) return false;
-    const tw_expr_node *node = &b->model->exprs[expr];
-    if (node->kind == TW_EXPR_LOAD) return false;
-    uint32_t args[] = {node->a, node->b, node->c};
-    for (int i = 0; i < 3; i++)
-        if (args[i] != TW_NONE && !is_steady(b, args[i])) return false;
-    return true;
+    return expr != TW_NONE && !b->model->exprs[expr].counters && !b->model->exprs[expr].loads;
 }
 
 enum { LOADS_UNKNOWN, LOADS_NO, LOADS_YES };
@@ -806,17 +800,35 @@ bool tw_build_add_item(tw_builder *b, uint32_t loop, tw_item item)
     return true;
 }
 
-/* What if-loop `child` becomes when the if-loop around it goes: it takes that one's condition over, as trips and as a value. False: no room. */
-static bool inherit(tw_builder *b, uint32_t gone, uint32_t child, uint32_t *trips, uint32_t *value)
+/* Of loops inside an if-loop those whose trips don't hold its condition: if-loops and what remainders were merged into. */
+static bool is_relative(const tw_builder *b, const tw_item *item)
+{
+    return item->kind == TW_ITEM_LOOP && (b->model->loops[item->index].is_if || b->merged_under[item->index]);
+}
+
+/* `trips`, or 0 when the if-loop's condition fails. */
+static uint32_t under_if(tw_builder *b, uint32_t loop, uint32_t trips)
 {
     tw_model *model = b->model;
-    uint32_t condition = tw_expr_op(model, TW_OP_I32_WRAP_I64, 32, model->loops[gone].trips, TW_NONE);
-    *trips = tw_expr_select(model, condition, model->loops[child].trips, tw_expr_const(model, 64, 0));
+    uint32_t decides = model->loops[loop].trips, none = tw_expr_const(model, 64, 0), once = tw_expr_const(model, 64, 1);
+    const tw_expr_node *node = &model->exprs[decides];
+    if (node->kind == TW_EXPR_SELECT && node->b == once && node->c == none) return tw_expr_select(model, node->a, trips, none);
+    if (node->kind == TW_EXPR_SELECT && node->b == none && node->c == once) return tw_expr_select(model, node->a, none, trips);
+    return tw_expr_select(model, tw_expr_op(model, TW_OP_I32_WRAP_I64, 32, decides, TW_NONE), trips, none);
+}
+
+/* What such a `child` becomes when the if-loop around it goes: it takes that one's condition over, an if-loop as a value,
+ * too. False: no room. */
+static bool inherit(tw_builder *b, uint32_t gone, uint32_t child, uint32_t *trips, uint32_t *value)
+{
+    *trips = under_if(b, gone, b->model->loops[child].trips);
+    *value = TW_NONE;
+    if (!b->model->loops[child].is_if) return *trips != TW_NONE;
     *value = add_op(b, TW_OP_I32_AND, TW_I32, b->if_value[child], b->if_value[gone], TW_NONE);
     return *trips != TW_NONE && *value != TW_NONE;
 }
 
-/* Loops among the items of if-loop `gone` become children of `parent`. A counted loop's trips are 0 anyway when a guard
+/* Loops among the items of if-loop `gone` become children of `parent`. Other counted loops' trips are 0 anyway when a guard
  * fails. All of them or, for want of room, none. */
 static bool move_loops(tw_builder *b, uint32_t gone, uint32_t parent)
 {
@@ -824,12 +836,12 @@ static bool move_loops(tw_builder *b, uint32_t gone, uint32_t parent)
     const tw_item *items = loops[gone].items;
     uint32_t count = loops[gone].item_count, trips, value;
     for (uint32_t i = 0; i < count; i++)
-        if (items[i].kind == TW_ITEM_LOOP && loops[items[i].index].is_if && !inherit(b, gone, items[i].index, &trips, &value)) return false;
+        if (is_relative(b, &items[i]) && !inherit(b, gone, items[i].index, &trips, &value)) return false;
     for (uint32_t i = 0; i < count; i++) {
         if (items[i].kind != TW_ITEM_LOOP) continue;
         uint32_t child = items[i].index;
         loops[child].parent = parent;
-        if (!loops[child].is_if || !inherit(b, gone, child, &trips, &value)) continue; /* there was room */
+        if (!is_relative(b, &items[i]) || !inherit(b, gone, child, &trips, &value)) continue; /* there was room */
         loops[child].trips = trips;
         b->if_value[child] = value;
     }

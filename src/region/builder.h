@@ -48,6 +48,7 @@ typedef struct tw_builder {
     uint8_t *top_tested;    /* cut's loop: left at its header; loop 0: or in its middle */
     tw_loop natural[TW_MODEL_MAX_LOOPS]; /* model's loop → cut's; TW_NO_LOOP for an if or a merged loop's leftover */
     uint32_t if_value[TW_MODEL_MAX_LOOPS]; /* model's if-loop → its condition as a 0/1 value */
+    bool merged_under[TW_MODEL_MAX_LOOPS]; /* model's counted loop: has trips that only count where the if-loops around it hold */
     const tw_poly **affine; /* model's affine → polynomial */
     uint32_t *affine_loop;  /* and the model's loop it is seen from */
     const tw_guard **guard; /* block → guard */

@@ -7,7 +7,7 @@
 #include "region/plan.h"
 #include "region/refusals.h"
 
-enum { DEEPEST = 40 };
+enum { DEEPEST = 40, LONGEST = 1 << 15 };
 
 static void print_float(uint8_t type, uint64_t bits, tw_bytes *out)
 {
@@ -40,11 +40,12 @@ static const char *infix(tw_op op)
     }
 }
 
-static void print_expr(const tw_model *model, uint32_t expr, tw_bytes *out, int depth)
+/* What is shared is printed wherever it is used, which may double the text with each level: a term ends at `out`'s size `end`. */
+static void print_expr(const tw_model *model, uint32_t expr, tw_bytes *out, int depth, size_t end)
 {
     const tw_expr_node *e = &model->exprs[expr];
     const char *name = tw_op_describe((tw_op)e->op)->name, *mark = infix((tw_op)e->op);
-    if (depth > DEEPEST) {
+    if (depth > DEEPEST || out->size > end) {
         tw_bytes_append_string(out, "…");
         return;
     }
@@ -58,28 +59,28 @@ static void print_expr(const tw_model *model, uint32_t expr, tw_bytes *out, int 
     case TW_EXPR_OP: tw_bytes_printf(out, mark && e->b != TW_NONE ? "(" : "%s(", name); break;
     }
     const char *between = e->kind == TW_EXPR_SELECT ? " ? " : e->kind == TW_EXPR_OP && mark ? mark : ", ";
-    print_expr(model, e->a, out, depth + 1);
+    print_expr(model, e->a, out, depth + 1, end);
     if (e->b != TW_NONE) {
         tw_bytes_append_string(out, between);
-        print_expr(model, e->b, out, depth + 1);
+        print_expr(model, e->b, out, depth + 1, end);
     }
     if (e->c != TW_NONE) {
         tw_bytes_append_string(out, e->kind == TW_EXPR_SELECT ? " : " : ", ");
-        print_expr(model, e->c, out, depth + 1);
+        print_expr(model, e->c, out, depth + 1, end);
     }
     if (e->kind == TW_EXPR_LOAD) tw_bytes_printf(out, " + %" PRIu64 "]", e->imm);
     else tw_bytes_append_string(out, ")");
 }
 
-static void print_affine(const tw_model *model, uint32_t affine, tw_bytes *out)
+static void print_affine(const tw_model *model, uint32_t affine, tw_bytes *out, size_t end)
 {
     const tw_affine *a = &model->affines[affine];
     uint32_t chain[TW_MODEL_MAX_DEPTH], length = tw_model_chain(model, a->loop, chain);
-    print_expr(model, a->base, out, 0);
+    print_expr(model, a->base, out, 0, end);
     for (uint32_t d = 0; d < length; d++) {
         if (a->coef[d] == TW_NONE) continue;
         tw_bytes_append_string(out, " + ");
-        print_expr(model, a->coef[d], out, 0);
+        print_expr(model, a->coef[d], out, 0, end);
         tw_bytes_printf(out, "*n%u", chain[d]);
     }
 }
@@ -88,15 +89,15 @@ static void print_access(const tw_model *model, uint32_t access, tw_bytes *out)
 {
     const tw_model_access *x = &model->accesses[access];
     tw_bytes_printf(out, "%s[", tw_op_describe((tw_op)x->op)->name);
-    print_affine(model, x->address, out);
+    print_affine(model, x->address, out, out->size + LONGEST);
     if (x->offset) tw_bytes_printf(out, " + %" PRIu64, x->offset);
     tw_bytes_append_string(out, "]");
 }
 
-static void print_value(const tw_model *model, uint32_t value, tw_bytes *out, int depth)
+static void print_value(const tw_model *model, uint32_t value, tw_bytes *out, int depth, size_t end)
 {
     const tw_value_node *v = &model->values[value];
-    if (depth > DEEPEST) {
+    if (depth > DEEPEST || out->size > end) {
         tw_bytes_append_string(out, "…");
         return;
     }
@@ -107,7 +108,7 @@ static void print_value(const tw_model *model, uint32_t value, tw_bytes *out, in
         else print_float(v->type, v->bits, out);
         return;
     case TW_VALUE_SYMBOL: print_symbol(model, v->index, out); return;
-    case TW_VALUE_AFFINE: tw_bytes_append_string(out, "("); print_affine(model, v->index, out); tw_bytes_append_string(out, ")"); return;
+    case TW_VALUE_AFFINE: tw_bytes_append_string(out, "("); print_affine(model, v->index, out, end); tw_bytes_append_string(out, ")"); return;
     case TW_VALUE_READ: tw_bytes_printf(out, "v%u", value); return;
     case TW_VALUE_CARRIED: tw_bytes_printf(out, "c%u", v->index); return;
     case TW_VALUE_FINAL: tw_bytes_printf(out, "final c%u", v->index); return;
@@ -117,7 +118,7 @@ static void print_value(const tw_model *model, uint32_t value, tw_bytes *out, in
     tw_bytes_printf(out, mark ? "(" : "%s(", tw_op_describe((tw_op)v->op)->name);
     for (int a = 0; a < 3 && v->args[a] != TW_NONE; a++) {
         if (a) tw_bytes_printf(out, mark ? " %s " : ", ", mark);
-        print_value(model, v->args[a], out, depth + 1);
+        print_value(model, v->args[a], out, depth + 1, end);
     }
     tw_bytes_append_string(out, ")");
 }
@@ -133,7 +134,7 @@ static void print_item(const tw_model *model, const tw_item *item, unsigned inde
     tw_bytes_printf(out, "%*s", (int)indent, "");
     if (item->guard != TW_NONE) {
         tw_bytes_append_string(out, "if ");
-        print_value(model, item->guard, out, 0);
+        print_value(model, item->guard, out, 0, out->size + LONGEST);
         tw_bytes_append_string(out, ": ");
     }
     if (item->kind == TW_ITEM_READ) {
@@ -142,7 +143,7 @@ static void print_item(const tw_model *model, const tw_item *item, unsigned inde
     } else {
         print_access(model, item->index, out);
         tw_bytes_append_string(out, " = ");
-        print_value(model, item->value, out, 0);
+        print_value(model, item->value, out, 0, out->size + LONGEST);
     }
     tw_bytes_append_string(out, "\n");
 }
@@ -151,14 +152,14 @@ static void print_loop(const tw_model *model, uint32_t loop, unsigned indent, tw
 {
     const tw_model_loop *l = &model->loops[loop];
     tw_bytes_printf(out, "%*s%s n%u, ", (int)indent, "", l->is_if ? "if" : "for", loop);
-    print_expr(model, l->trips, out, 0);
+    print_expr(model, l->trips, out, 0, out->size + LONGEST);
     tw_bytes_append_string(out, " times:\n");
     for (uint32_t c = 0; c < model->carried_count; c++) {
         if (model->carried[c].loop != loop) continue;
         tw_bytes_printf(out, "%*scarry c%u from ", (int)indent + 2, "", c);
-        print_value(model, model->carried[c].init, out, 0);
+        print_value(model, model->carried[c].init, out, 0, out->size + LONGEST);
         tw_bytes_append_string(out, ", then ");
-        print_value(model, model->carried[c].next, out, 0);
+        print_value(model, model->carried[c].next, out, 0, out->size + LONGEST);
         tw_bytes_append_string(out, "\n");
     }
     for (uint32_t i = 0; i < l->item_count; i++) print_item(model, &l->items[i], indent + 2, out);
@@ -170,7 +171,7 @@ void tw_model_describe(const tw_model *model, unsigned indent, tw_bytes *out)
     for (uint32_t i = 0; i < model->item_count; i++) print_item(model, &model->items[i], indent, out);
     for (uint32_t o = 0; o < model->output_count; o++) {
         tw_bytes_printf(out, "%*sresult %u = ", (int)indent, "", o);
-        print_value(model, model->outputs[o], out, 0);
+        print_value(model, model->outputs[o], out, 0, out->size + LONGEST);
         tw_bytes_append_string(out, "\n");
     }
 }
@@ -184,14 +185,14 @@ static void print_header(const tw_model *model, uint32_t header, tw_bytes *out)
         return;
     }
     tw_bytes_printf(out, "l%u + k*", h->local);
-    print_expr(model, h->step, out, 0);
+    print_expr(model, h->step, out, 0, out->size + LONGEST);
     tw_bytes_append_string(out, "\n");
 }
 
 static void print_live_out(const tw_model *model, uint32_t live_out, tw_bytes *out)
 {
     tw_bytes_printf(out, "local %u on leaving: ", model->headers[model->live_outs[live_out].header].local);
-    print_affine(model, model->live_outs[live_out].affine, out);
+    print_affine(model, model->live_outs[live_out].affine, out, out->size + LONGEST);
     tw_bytes_append_string(out, "\n");
 }
 
@@ -199,7 +200,7 @@ void tw_plan_print(const tw_model *model, tw_bytes *out)
 {
     for (uint32_t l = 0; l < model->loop_count; l++) {
         tw_bytes_printf(out, "%s n%u: trips = ", model->loops[l].is_if ? "if" : "loop", l);
-        print_expr(model, model->loops[l].trips, out, 0);
+        print_expr(model, model->loops[l].trips, out, 0, out->size + LONGEST);
         tw_bytes_append_string(out, "\n");
     }
     for (uint32_t x = 0; x < model->access_count; x++) {
@@ -209,7 +210,7 @@ void tw_plan_print(const tw_model *model, tw_bytes *out)
     }
     for (uint32_t c = 0; c < model->check_count; c++) {
         tw_bytes_append_string(out, "check: ");
-        print_expr(model, model->checks[c].expr, out, 0);
+        print_expr(model, model->checks[c].expr, out, 0, out->size + LONGEST);
         tw_bytes_printf(out, " (else %s)\n", tw_refusal_name((tw_refusal)model->checks[c].refusal));
     }
     for (uint32_t p = 0; p < model->apart_count; p++)

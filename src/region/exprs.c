@@ -18,7 +18,7 @@ static uint32_t intern(tw_model *model, tw_expr_node node)
     if (!TW_ARENA_GROW(&model->arena, model->exprs, model->expr_count, model->expr_capacity)) return TW_NONE;
     uint32_t args[] = {node.a, node.b, node.c};
     for (int i = 0; i < 3; i++)
-        if (args[i] != TW_NONE) node.counters |= model->exprs[args[i]].counters;
+        if (args[i] != TW_NONE) node.counters |= model->exprs[args[i]].counters, node.loads |= model->exprs[args[i]].loads;
     model->exprs[model->expr_count] = node;
     return model->expr_count++;
 }
@@ -91,6 +91,7 @@ uint32_t tw_expr_load(tw_model *model, tw_op op, uint8_t bits, uint32_t address,
     if (address == TW_NONE) return TW_NONE;
     tw_expr_node node = make(TW_EXPR_LOAD, bits);
     node.op = (uint16_t)op;
+    node.loads = true;
     node.a = address;
     node.imm = offset;
     node.index = access;

@@ -73,6 +73,7 @@ typedef struct tw_expr_node {
     uint32_t a, b, c;  /* exprs, or TW_NONE */
     uint64_t imm;
     uint32_t counters; /* bit l: the value varies with the counter of loop l */
+    bool loads;        /* there is a LOAD in it; of no meaning outside the builder */
 } tw_expr_node;
 
 typedef struct tw_affine {

@@ -352,6 +352,7 @@ static bool merge(merging *g)
     g->used = TW_NEW_ARRAY(g->b->arena, bool, g->y.item_count);
     if (trips != TW_NONE && g->used && does_the_same(g) && replace_scalars(g) && nothing_is_wanted(g)) {
         model->loops[g->main].trips = trips;
+        g->b->merged_under[g->main] |= g->kind != REST_LOOP;
         forget_before(g);
         if (g->scalar_count) tw_build_remerge(g->b);
         return true;

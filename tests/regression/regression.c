@@ -7,7 +7,7 @@
  *
  * Each case runs without offload, with kernels forced on 1 and on 4 threads, with canonical NaNs, and by choice. All must say the same of each
  * call: status, error with function and offset, results, and the hash of the exported memories. The original is the
- * oracle. A difference, a crash or a missing kernel is a failure. */
+ * oracle. A difference, a crash or a missing kernel is a failure; so is a text of `inspect` that nobody could read. */
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 #include "tensorwasm/tensorwasm.h"
 
-enum { TRANSCRIPT = 1 << 16, LINE = 512, MOST = 16 };
+enum { TRANSCRIPT = 1 << 16, LINE = 512, MOST = 16, LONGEST_TEXT = 1 << 20 };
 
 typedef struct mode {
     const char *name;
@@ -147,6 +147,15 @@ static uint64_t dispatches(const tw_instance *instance)
     return sum;
 }
 
+static void inspect(const tw_module *module, transcript *out)
+{
+    char *text = NULL;
+    tw_error error = {0};
+    if (tw_module_inspect(module, TW_FORMAT_TEXT, &text, &error) != TW_OK) say(out, "inspect: %s\n", error.message);
+    else if (strlen(text) > LONGEST_TEXT) say(out, "inspect: %zu bytes\n", strlen(text));
+    free(text);
+}
+
 /* The number of dispatches. */
 static uint64_t run(const char *text, const mode *m, transcript *out)
 {
@@ -169,6 +178,7 @@ static uint64_t run(const char *text, const mode *m, transcript *out)
     tw_status status = tw_module_new(engine, (const uint8_t *)text, strlen(text), &p.module, &error);
     if (status == TW_OK) status = tw_instance_spawn(p.module, &spawn, &p.instance, &error);
     if (status != TW_OK) say(out, "spawn: %s %s at %" PRIx64 "\n", tw_status_name(status), error.message, (uint64_t)error.offset);
+    if (status == TW_OK && m->offload != TW_OFFLOAD_OFF) inspect(p.module, out);
     if (status == TW_OK) {
         each_line(text, ";; call ", visit_call, &p);
         ran = dispatches(p.instance);
