@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of a module's loops before it runs. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -50,7 +51,7 @@ static void json_region(tw_bytes *out, int *first, const tw_survey_region *regio
     key_model(out, first, region->model);
 }
 
-static void json_loop(tw_bytes *out, const tw_survey *survey, const tw_survey_loop *loop)
+static void json_loop(tw_bytes *out, const tw_survey *survey, const tw_survey_loop *loop, uint64_t trips)
 {
     int first = 1;
     standing now = standing_of(loop);
@@ -59,6 +60,7 @@ static void json_loop(tw_bytes *out, const tw_survey *survey, const tw_survey_lo
     key_number(out, &first, "function", loop->func);
     key_number(out, &first, "offset", loop->place);
     key_number(out, &first, "depth", loop->depth);
+    if (trips) key_number(out, &first, "trips", trips);
     key_string(out, &first, "status", standings[now]);
     if (now != IS_REGION) key_string(out, &first, "refusal", tw_refusal_name((tw_refusal)loop->refusal));
     if (loop->detail) key_string(out, &first, "detail", loop->detail);
@@ -77,14 +79,13 @@ static void json_function(tw_bytes *out, const tw_survey_region *region)
     tw_bytes_append_byte(out, '}');
 }
 
-static void write_json(const tw_module *module, const tw_survey *survey, tw_bytes *out)
+static void write_json(const tw_survey *survey, const uint64_t *trips, tw_bytes *out)
 {
-    (void)module;
     const char *before = "\n";
     tw_bytes_append_string(out, "{\n  \"loops\": [");
     for (uint32_t i = 0; i < survey->loop_count; i++, before = ",\n") {
         tw_bytes_append_string(out, before);
-        json_loop(out, survey, &survey->loops[i]);
+        json_loop(out, survey, &survey->loops[i], trips[i]);
     }
     tw_bytes_append_string(out, "\n  ],\n  \"functions\": [");
     before = "\n";
@@ -106,9 +107,11 @@ static void text_region(tw_bytes *out, const tw_survey_region *region)
     tw_model_describe(region->model, 1, out);
 }
 
-static void text_loop(tw_bytes *out, const tw_survey *survey, const tw_survey_loop *loop)
+static void text_loop(tw_bytes *out, const tw_survey *survey, const tw_survey_loop *loop, uint64_t trips)
 {
-    tw_bytes_printf(out, "%s at 0x%" PRIx64 ", depth %u: ", loop->name, loop->place, loop->depth);
+    tw_bytes_printf(out, "%s at 0x%" PRIx64 ", depth %u", loop->name, loop->place, loop->depth);
+    if (trips) tw_bytes_printf(out, ", %" PRIu64 " times", trips);
+    tw_bytes_append_string(out, ": ");
     switch (standing_of(loop)) {
     case IS_REGION:
         text_region(out, &survey->regions[loop->region]);
@@ -121,11 +124,10 @@ static void text_loop(tw_bytes *out, const tw_survey *survey, const tw_survey_lo
     }
 }
 
-static void write_text(const tw_module *module, const tw_survey *survey, tw_bytes *out)
+static void write_text(const tw_survey *survey, const uint64_t *trips, tw_bytes *out)
 {
-    (void)module;
     if (!survey->loop_count && !survey->region_count) tw_bytes_append_string(out, "the module has no loops\n");
-    for (uint32_t i = 0; i < survey->loop_count; i++) text_loop(out, survey, &survey->loops[i]);
+    for (uint32_t i = 0; i < survey->loop_count; i++) text_loop(out, survey, &survey->loops[i], trips[i]);
     for (uint32_t i = 0; i < survey->region_count; i++) {
         if (!survey->regions[i].whole_function) continue;
         tw_bytes_printf(out, "%s: the whole function is a region\n", survey->regions[i].model->name);
@@ -147,8 +149,12 @@ tw_status tw_module_inspect(const tw_module *module, tw_format format, char **te
     if (!module || !text) return tw_fail(error, TW_INVALID_ARGUMENT, "tw_module_inspect: a required pointer is NULL");
     const tw_survey *survey;
     TW_TRY(tw_runtime_survey((tw_module *)module, &survey, error));
+    uint64_t *trips = calloc(survey->loop_count + 1u, sizeof *trips);
+    TW_TRY_ALLOC(trips, error);
+    tw_survey_trips(&module->wasm, survey, trips);
     tw_bytes out = {0};
-    (format == TW_FORMAT_JSON ? write_json : write_text)(module, survey, &out);
+    (format == TW_FORMAT_JSON ? write_json : write_text)(survey, trips, &out);
+    free(trips);
     return hand_over(&out, text, error);
 }
 

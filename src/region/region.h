@@ -61,6 +61,10 @@ tw_status tw_survey_new(const tw_wasm *module, const tw_detector_options *detect
 void tw_survey_free(tw_survey *survey);
 void tw_survey_print(const tw_survey *survey, const tw_wasm *module, tw_bytes *out);
 
+/* For `inspect`: how often each loop of the survey goes round, where the bytecode alone says it; 0 where it doesn't. counts has
+ * room for survey->loop_count. Analyses every function with a loop once more: a run doesn't need it. */
+void tw_survey_trips(const tw_wasm *module, const tw_survey *survey, uint64_t *counts);
+
 /* The SSA form and analysis of the function that holds region `name`, for `inspect --dump=ir`. */
 tw_status tw_survey_print_ir(const tw_wasm *module, const char *name, tw_bytes *out, tw_error *error);
 

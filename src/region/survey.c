@@ -304,6 +304,43 @@ void tw_survey_free(tw_survey *survey)
 
 /* ---- for people ---- */
 
+/* Left at its only exit, by numbers. A test at the top is made once more than the loop goes round. */
+static uint64_t trips_of(surveyor *s, tw_loop loop)
+{
+    const tw_loopdata *data = &s->loops->items[loop];
+    if (data->exit_count != 1 || data->latch_count != 1) return 0;
+    uint64_t tests = tw_chance_most(s->analysis, s->loops, loop);
+    return tests && data->exits[0].from != data->latches[0].from ? tests - 1 : tests;
+}
+
+static void count_trips(surveyor *s, uint64_t *counts, uint32_t room)
+{
+    tw_arena scratch;
+    tw_arena_init(&scratch, FUNCTION_MEMORY);
+    s->loops = tw_analysis_loops(s->analysis);
+    if (s->loops && s->loops->count == room && rank_loops(s, &scratch))
+        for (tw_loop l = 0; l < room; l++) counts[s->rank[l]] = trips_of(s, l);
+    tw_arena_free(&scratch);
+}
+
+void tw_survey_trips(const tw_wasm *module, const tw_survey *survey, uint64_t *counts)
+{
+    surveyor s = {.module = module};
+    uint32_t next;
+    memset(counts, 0, survey->loop_count * sizeof *counts);
+    for (uint32_t first = 0; first < survey->loop_count; first = next) {
+        tw_ir_func *ir;
+        for (next = first; next < survey->loop_count && survey->loops[next].func == survey->loops[first].func;) next++;
+        if (tw_lift(module, survey->loops[first].func, FUNCTION_MEMORY, &ir, NULL) != TW_OK) continue;
+        s.func = ir;
+        if (tw_analysis_new(ir, FUNCTION_MEMORY, &s.analysis, NULL) == TW_OK) {
+            count_trips(&s, counts + first, next - first);
+            tw_analysis_free(s.analysis);
+        }
+        tw_ir_func_free(ir);
+    }
+}
+
 static void print_loop(const tw_survey *survey, const tw_survey_loop *loop, tw_bytes *out)
 {
     tw_bytes_printf(out, "%*s%s at 0x%" PRIx64 ": ", 2 * (int)(loop->depth - 1), "", loop->name, loop->place);

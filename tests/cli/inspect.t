@@ -19,6 +19,24 @@ The same as JSON:
   prefix#0 1 refused carried-scalar False
   fill#0 1 region None True
 
+How often a loop goes round is told where that is a number, of refused loops too; a test at the top is made once more than that:
+
+  $ cat > times.wat <<'END'
+  > (module (memory 1) (func $f (local i32 i32)
+  >   (block (loop (br_if 1 (i32.ge_u (local.get 0) (i32.const 10)))
+  >     (i32.store (local.get 0) (i32.const 1)) (local.set 0 (i32.add (local.get 0) (i32.const 1))) (br 0)))
+  >   (local.set 0 (i32.const 0))
+  >   (loop (i32.store (i32.const 8) (local.tee 1 (i32.mul (i32.add (local.get 1) (i32.const 7)) (i32.const 3))))
+  >     (br_if 0 (i32.ne (local.tee 0 (i32.add (local.get 0) (i32.const 2))) (i32.const 30))))
+  >   (loop (i32.store8 (local.tee 0 (i32.add (local.get 0) (i32.const 1))) (i32.const 0)) (br_if 0 (i32.load8_u (local.get 0))))))
+  > END
+  $ tensor-wasm inspect times.wat | grep -o '^f#.*times: [a-z]*\|^f#2.*depth 1: [a-z]*'
+  f#0 at 0x[0-9a-f]+, depth 1, 10 times: region (re)
+  f#1 at 0x[0-9a-f]+, depth 1, 15 times: refused (re)
+  f#2 at 0x[0-9a-f]+, depth 1: refused (re)
+  $ tensor-wasm inspect --json times.wat | python3 -c 'import json, sys; print([l.get("trips") for l in json.load(sys.stdin)["loops"]])'
+  [10, 15, None]
+
 Every refusal is explained, and every one that is used is in the list:
 
   $ tensor-wasm inspect --explain carried-scalar
