@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What became of each region in an instance. docs/offload.md says how to read it. */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/bytes.h"
 #include "instance/runtime.h"
 #include "json/write.h"
+#include "region/worth.h"
 
 /* A site of the rewrite with everything that is known of it. */
 typedef struct row {
@@ -29,14 +31,36 @@ static uint32_t site_count(const tw_instance *instance)
     return instance->stubs ? instance->stubs->plan->rewrite->site_count : 0;
 }
 
-/* The next region from *at on that was found and not rewritten, with the reason; NULL when there is none. */
-static const tw_survey_region *next_left(const tw_instance *instance, uint32_t *at, const char **why)
+/* Regions that were found and not rewritten. */
+typedef struct left_alone {
+    const tw_survey *survey; /* NULL: none */
+    const char **why;        /* by region; NULL: it isn't one of them */
+    bool owned;
+} left_alone;
+
+/* The plan has the reasons; where auto left all regions alone there is no plan, and they are found again. */
+static bool find_left(const tw_instance *instance, left_alone *left)
 {
-    if (!instance->stubs) return NULL;
-    const tw_survey *survey = instance->module->survey;
-    for (; *at < survey->region_count; ++*at) {
-        *why = instance->stubs->plan->why_left[*at];
-        if (*why) return &survey->regions[(*at)++];
+    const tw_module *module = instance->module;
+    *left = (left_alone){.survey = module->survey};
+    if (instance->stubs) {
+        left->why = instance->stubs->plan->why_left;
+    } else if (!left->survey || !instance->offloads || module->engine->options.offload != TW_OFFLOAD_AUTO) {
+        left->survey = NULL;
+    } else {
+        left->owned = true;
+        left->why = calloc(left->survey->region_count + 1u, sizeof *left->why);
+        if (left->why) tw_survey_doubts(&module->wasm, left->survey, left->why);
+    }
+    return !left->owned || left->why;
+}
+
+/* The next of them from *at on; NULL when there is none. */
+static const tw_survey_region *next_left(const left_alone *left, uint32_t *at, const char **why)
+{
+    for (; left->survey && *at < left->survey->region_count; ++*at) {
+        *why = left->why[*at];
+        if (*why) return &left->survey->regions[(*at)++];
     }
     return NULL;
 }
@@ -99,12 +123,12 @@ static void json_row(tw_bytes *out, const row *r)
     tw_bytes_append_byte(out, '}');
 }
 
-static void json_left(const tw_instance *instance, tw_bytes *out)
+static void json_left(const left_alone *left, tw_bytes *out)
 {
     const tw_survey_region *region;
     const char *why, *before = "\n";
     tw_bytes_append_string(out, ",\n  \"left_alone\": [");
-    for (uint32_t at = 0; (region = next_left(instance, &at, &why)); before = ",\n") {
+    for (uint32_t at = 0; (region = next_left(left, &at, &why)); before = ",\n") {
         int first = 1;
         tw_bytes_printf(out, "%s    {", before);
         key_string(out, &first, "name", region->model->name);
@@ -114,7 +138,7 @@ static void json_left(const tw_instance *instance, tw_bytes *out)
     tw_bytes_append_string(out, "\n  ]");
 }
 
-static void write_json(const tw_instance *instance, tw_bytes *out)
+static void write_json(const tw_instance *instance, const left_alone *left, tw_bytes *out)
 {
     static const char *const modes[] = {"off", "auto", "force"};
     const char *why = why_none(instance);
@@ -129,7 +153,7 @@ static void write_json(const tw_instance *instance, tw_bytes *out)
         json_row(out, &r);
     }
     tw_bytes_append_string(out, "\n  ]");
-    json_left(instance, out);
+    json_left(left, out);
     tw_bytes_append_string(out, "\n}\n");
 }
 
@@ -165,7 +189,7 @@ static void text_row(tw_bytes *out, const row *r)
     text_refusals(out, r);
 }
 
-static void write_text(const tw_instance *instance, tw_bytes *out)
+static void write_text(const tw_instance *instance, const left_alone *left, tw_bytes *out)
 {
     const char *why = why_none(instance);
     if (why) tw_bytes_printf(out, "offload: %s\n", why);
@@ -174,7 +198,7 @@ static void write_text(const tw_instance *instance, tw_bytes *out)
         text_row(out, &r);
     }
     const tw_survey_region *region;
-    for (uint32_t at = 0; (region = next_left(instance, &at, &why));)
+    for (uint32_t at = 0; (region = next_left(left, &at, &why));)
         tw_bytes_printf(out, "%s at 0x%" PRIx64 ": left alone: %s\n", region->model->name, region->place, why);
 }
 
@@ -182,7 +206,10 @@ tw_status tw_instance_report(const tw_instance *instance, tw_format format, char
 {
     if (!instance || !text) return tw_fail(error, TW_INVALID_ARGUMENT, "tw_instance_report: a required pointer is NULL");
     tw_bytes out = {0};
-    (format == TW_FORMAT_JSON ? write_json : write_text)(instance, &out);
+    left_alone left;
+    TW_TRY_ALLOC(find_left(instance, &left), error);
+    (format == TW_FORMAT_JSON ? write_json : write_text)(instance, &left, &out);
+    if (left.owned) free(left.why);
     char *taken = tw_bytes_take(&out, NULL);
     TW_TRY_ALLOC(taken, error);
     *text = taken;

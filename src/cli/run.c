@@ -400,7 +400,7 @@ static const cli_option options[] = {
      CLI_HINT_FOLDER},
     {CLI_FLAG, 0, "no-cache", NULL, FIELD(no_cache), "keeps kernels in memory only", CLI_HINT_NONE},
     {CLI_HEADING, 0, "", NULL, 0, "What is told", CLI_HINT_NONE},
-    {CLI_FLAG, 0, "report", NULL, FIELD(report), "prints at the end what became of each hot loop", CLI_HINT_NONE},
+    {CLI_FLAG, 0, "report", NULL, FIELD(report), "prints at the end what became of each region that was found; 'inspect' tells of loops that are none", CLI_HINT_NONE},
     {CLI_CHOICE, 0, "report-format", "text|json", FIELD(report_format), "the report's form; default text",
      CLI_HINT_NONE},
     {CLI_TEXT, 0, "report-file", "FILE", FIELD(report_file), "writes the report to FILE instead of stderr",

@@ -70,6 +70,20 @@ It tells the time in kernels, and about how long the original ran:
   > END
   True True
 
+Regions that auto leaves alone are named, also when it leaves all of them alone:
+
+  $ cat > few.wat <<'END'
+  > (module (memory 1) (func $few (export "f") (local $i i32)
+  >   (loop (i32.store (local.get $i) (local.get $i)) (br_if 0 (i32.ne (local.tee $i (i32.add (local.get $i) (i32.const 4))) (i32.const 32))))))
+  > END
+  $ tensor-wasm run --no-cache --report --invoke f few.wat
+  ! offload: none of the regions that were found (1) promises to pay
+  ! few#0 at 0x[0-9a-f]+: left alone: few-iterations: .* (re)
+  $ tensor-wasm run --no-cache --report-format json --invoke f few.wat 2>&1 | python3 -c '
+  > import json, sys
+  > print([r["name"] for r in json.load(sys.stdin)["left_alone"]])'
+  ['few#0']
+
 A report that can't be written is told before the guest runs:
 
   $ tensor-wasm run --no-cache --report-file none/report --invoke at twice.wat 100 99
