@@ -13,6 +13,10 @@ PRESET ?= release
 PREFIX ?= /usr/local
 BUILD = build/$(PRESET)
 JOBS ?= $(shell nproc)
+# Who only wants to see the demo doesn't wait for the tests to be built.
+ifeq ($(filter-out demo,$(MAKECMDGOALS)),)
+TARGETS = --target tensor-wasm tensor-wasm-compile
+endif
 
 .PHONY: demo test deps build asan bench nests-long planted install clean
 
@@ -27,7 +31,7 @@ deps:
 
 build: deps
 	@cmake --preset $(PRESET) >/dev/null || cmake --preset $(PRESET)
-	@cmake --build --preset $(PRESET) -j$(JOBS)
+	@cmake --build --preset $(PRESET) -j$(JOBS) $(TARGETS)
 
 asan:
 	@$(MAKE) --no-print-directory build PRESET=asan
