@@ -208,6 +208,30 @@ int32_t tw_instance_exit_code(const tw_instance *instance);
 /* An exported memory: base pointer (stable for the instance's life) and live size. Not while a call runs. */
 tw_status tw_instance_memory(tw_instance *instance, const char *name, uint8_t **base, size_t *size, tw_error *error);
 
+/* ---- pools ---- */
+
+/* Instances of one module that are used again: to take one costs microseconds. What comes out is as tw_instance_spawn would make it,
+ * whatever was done to it before: memory and its size, globals, tables, what WASI knows. A pool is for one tenant. Any thread. */
+typedef struct tw_instance_pool tw_instance_pool;
+typedef struct tw_instance_pool_options {
+    size_t size;
+    uint32_t max_idle; /* instances kept ready; default 16 */
+} tw_instance_pool_options;
+#define TW_INSTANCE_POOL_OPTIONS_INIT {.size = sizeof(tw_instance_pool_options), .max_idle = 16}
+
+/* spawn: as for tw_instance_spawn; what it points to must outlive the pool. Keeps the module. */
+tw_status tw_instance_pool_new(tw_module *module, const tw_spawn_options *spawn, const tw_instance_pool_options *options, tw_instance_pool **out,
+                      tw_error *error);
+/* One that was given back, or a new one. The start function runs on this thread. Fails as tw_instance_spawn does. */
+tw_status tw_instance_pool_take(tw_instance_pool *pool, tw_instance **out, tw_error *error);
+/* Instead of tw_instance_free, and of this pool: resets the instance and keeps it. One that trapped, exited, ran out of time, was
+ * terminated, has grown a table or dropped a segment is freed. Not while it runs. */
+void tw_instance_pool_give(tw_instance_pool *pool, tw_instance *instance);
+/* How many are ready. */
+size_t tw_instance_pool_idle(tw_instance_pool *pool);
+/* Those that are out are the caller's: free them, don't give them back. */
+void tw_instance_pool_free(tw_instance_pool *pool);
+
 /* ---- seeing inside ---- */
 
 typedef enum tw_format { TW_FORMAT_TEXT, TW_FORMAT_JSON } tw_format;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/options.h"
+#include "api/spawn.h"
 #include "instance/state.h"
 
 static tw_status check_imports(const tw_spawn_options *options, tw_error *error)
@@ -30,7 +31,7 @@ static tw_status check_wasi(const tw_wasi_options *options, tw_error *error)
     return TW_OK;
 }
 
-static tw_status read_options(const tw_spawn_options *given, tw_spawn_options *own, tw_wasi_options *wasi, tw_error *error)
+tw_status tw_api_read_spawn(const tw_spawn_options *given, tw_spawn_options *own, tw_wasi_options *wasi, tw_error *error)
 {
     TW_TRY(tw_options_read(own, sizeof *own, given, "tw_spawn_options", error));
     TW_TRY(tw_options_read(wasi, sizeof *wasi, own->wasi, "tw_wasi_options", error));
@@ -44,7 +45,7 @@ tw_status tw_instance_spawn(tw_module *module, const tw_spawn_options *options, 
     if (!module || !out) return tw_fail(error, TW_INVALID_ARGUMENT, "tw_instance_spawn: a required pointer is NULL");
     tw_spawn_options own = TW_SPAWN_OPTIONS_INIT;
     tw_wasi_options wasi = TW_WASI_OPTIONS_INIT;
-    TW_TRY(read_options(options, &own, &wasi, error));
+    TW_TRY(tw_api_read_spawn(options, &own, &wasi, error));
     return tw_runtime_spawn(module, &own, NULL, out, error);
 }
 
@@ -55,7 +56,7 @@ tw_status tw_instance_restore(tw_module *module, const tw_snapshot *snapshot, co
         return tw_fail(error, TW_INVALID_ARGUMENT, "tw_instance_restore: a required pointer is NULL");
     tw_spawn_options own = TW_SPAWN_OPTIONS_INIT;
     tw_wasi_options wasi = TW_WASI_OPTIONS_INIT;
-    TW_TRY(read_options(options, &own, &wasi, error));
+    TW_TRY(tw_api_read_spawn(options, &own, &wasi, error));
     return tw_runtime_restore(module, snapshot, &own, out, error);
 }
 

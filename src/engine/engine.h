@@ -136,6 +136,8 @@ typedef struct tw_ending {
     tw_frame frames[TW_MAX_FRAMES]; /* innermost first */
 } tw_ending;
 
+/* WASI as it is for a new instance; of stores that have some. Not during a call. */
+tw_status tw_store_set_wasi(tw_store *store, const tw_wasi_setup *setup, tw_error *error);
 /* Instantiates: runs active segments and the start function. Returns ending->status. *out is a store to be freed, or
  * NULL, also after a failure: whoever holds its slots lets go of them first. */
 tw_status tw_store_new(tw_link *link, const tw_store_options *options, tw_store **out, tw_ending *ending);

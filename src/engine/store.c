@@ -31,6 +31,15 @@ AS_HANDLE(wasmtime_global_t, as_global)
 
 /* ---- life ---- */
 
+tw_status tw_store_set_wasi(tw_store *store, const tw_wasi_setup *setup, tw_error *error)
+{
+    tw_error why;
+    wasi_config_t *wasi = tw_wasi_config(setup, &why);
+    if (!wasi) return tw_fail(error, why.status, "%s", why.message);
+    wasmtime_error_t *failure = wasmtime_context_set_wasi(store->context, wasi);
+    return failure ? tw_engine_fail(error, TW_IO, failure) : TW_OK;
+}
+
 static tw_status prepare(tw_store *store, const tw_store_options *options, tw_error *error)
 {
     if (store->link->uses_wasi && !options->wasi)
@@ -38,11 +47,7 @@ static tw_status prepare(tw_store *store, const tw_store_options *options, tw_er
     uint64_t least = options->max_memory < 65536 ? 65536 : options->max_memory; /* a private memory has a page */
     int64_t memory = least > INT64_MAX ? -1 : (int64_t)least;
     wasmtime_store_limiter(store->store, memory, options->max_table, -1, -1, -1);
-    if (!options->wasi) return TW_OK;
-    wasi_config_t *wasi = tw_wasi_config(options->wasi, error);
-    if (!wasi) return error->status;
-    wasmtime_error_t *failure = wasmtime_context_set_wasi(store->context, wasi);
-    return failure ? tw_engine_fail(error, TW_IO, failure) : TW_OK;
+    return options->wasi ? tw_store_set_wasi(store, options->wasi, error) : TW_OK;
 }
 
 static tw_status instantiate(tw_store *store, tw_ending *ending)

@@ -55,7 +55,8 @@ static tw_status initialise(tw_instance *instance, tw_ending *ending)
     bool seeded = tw_store_is_seeded(instance->store);
     TW_TRY(call_first(instance, seeded ? "tw:seeded" : "tw:init", ending));
     if (!seeded) tw_runtime_keep_seed(instance->module, instance->tenant, tw_runtime_slot(instance->module, instance->store));
-    return TW_OK;
+    ending->from_host = true;
+    return ending->status = instance->pooled ? tw_runtime_take_baseline(instance, &ending->error) : TW_OK;
 }
 
 /* Stubs come before any guest code; what would have run on instantiation was put off for that, or for a restored state. */
@@ -154,8 +155,15 @@ static tw_status fill(tw_instance *instance, const tw_spawn_options *options, tw
     return status;
 }
 
-tw_status tw_runtime_spawn(tw_module *module, const tw_spawn_options *options, const tw_put_back *from, tw_instance **out,
-                           tw_error *error)
+void tw_runtime_begin_wasi(tw_instance *instance, const tw_wasi_options *options)
+{
+    tw_files_init(&instance->kept.files, options && !options->inherit_stdin && options->stdin_size);
+    instance->wasi = (tw_wasi){.waker = &instance->stopper.waker, .stdin_fd = options && options->inherit_stdin ? 0 : -1,
+                               .files = instance->watches_files ? &instance->kept.files : NULL};
+}
+
+static tw_status spawn(tw_module *module, const tw_spawn_options *options, const tw_put_back *from, bool pooled,
+                       tw_instance **out, tw_error *error)
 {
     tw_instance *instance = calloc(1, sizeof *instance);
     TW_TRY_ALLOC(instance, error);
@@ -165,16 +173,37 @@ tw_status tw_runtime_spawn(tw_module *module, const tw_spawn_options *options, c
     tw_runtime_module_retain(module);
     tw_stopper_init(&instance->stopper, &module->engine->watch);
     tw_arena_init(&instance->kept.arena, TW_ARENA_NO_LIMIT);
-    tw_files_init(&instance->kept.files, options->wasi && !options->wasi->inherit_stdin && options->wasi->stdin_size);
-    instance->wasi = (tw_wasi){.waker = &instance->stopper.waker, .stdin_fd = options->wasi && options->wasi->inherit_stdin ? 0 : -1,
-                               .files = options->capturable ? &instance->kept.files : NULL};
+    instance->watches_files = options->capturable;
+    tw_runtime_begin_wasi(instance, options->wasi);
     instance->put_back = from;
+    instance->pooled = pooled;
     tw_status status = fill(instance, options, error);
     instance->put_back = NULL;
     if (status == TW_EXIT && options->exit_code) *options->exit_code = instance->exit_code;
     if (status == TW_OK) *out = instance;
     else tw_runtime_free(instance);
     return status;
+}
+
+tw_status tw_runtime_spawn(tw_module *module, const tw_spawn_options *options, const tw_put_back *from, tw_instance **out,
+                           tw_error *error)
+{
+    return spawn(module, options, from, false, out, error);
+}
+
+tw_status tw_runtime_spawn_pooled(tw_module *module, const tw_spawn_options *options, tw_instance **out, tw_error *error)
+{
+    return spawn(module, options, NULL, true, out, error);
+}
+
+tw_status tw_runtime_start_again(tw_instance *instance, tw_error *error)
+{
+    tw_ending ending;
+    if (!instance->baseline.has_start) return TW_OK;
+    TW_TRY(tw_stop_begin(&instance->stopper, instance->timeout_ns, error));
+    tw_status status = tw_store_call(instance->store, &instance->baseline.start, NULL, 0, &ending);
+    tw_stop reason = tw_stop_end(&instance->stopper);
+    return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
 }
 
 void tw_runtime_free(tw_instance *instance)
@@ -249,6 +278,7 @@ static tw_status run(tw_instance *instance, uint32_t index, tw_raw *raw, size_t 
     tw_status status = tw_store_call(instance->store, &instance->handles[index], raw, count, &ending);
     if (instance->stubs && status != TW_OK) tw_stubs_broken_off(instance->store);
     tw_stop reason = tw_stop_end(&instance->stopper);
+    if (status != TW_OK) instance->spoiled = true;
     return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
 }
 

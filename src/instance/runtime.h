@@ -79,7 +79,7 @@ typedef struct tw_form {
 /* What a tenant's instances of a module find in memory 0 before any guest code has run. */
 typedef struct tw_seed {
     tw_tenant_id tenant;
-    tw_image *image; /* NULL: none is to be made, or there was no room for it */
+    tw_image *image;
     struct tw_seed *next;
 } tw_seed;
 
@@ -128,6 +128,8 @@ tw_image *tw_runtime_seed(tw_module *module, tw_tenant_id tenant);
 /* The memory is as the module's segments leave it: makes the tenant's seed of it, unless there is one. Any thread. */
 void tw_runtime_keep_seed(tw_module *module, tw_tenant_id tenant, const tw_slot *memory);
 void tw_runtime_free_seeds(tw_module *module);
+/* The tenant's seed whatever it costs, retained. */
+tw_status tw_runtime_need_seed(tw_module *module, tw_tenant_id tenant, const tw_slot *memory, tw_image **out, tw_error *error);
 /* Every loop looked at, on first use. Valid as long as the module. */
 tw_status tw_runtime_survey(tw_module *module, const tw_survey **out, tw_error *error);
 /* What the compile worker makes of a region under kind assumptions: "schedule", "llvm" or "asm". */
@@ -159,6 +161,32 @@ typedef struct tw_kept {
     tw_registers_strings args, env, dirs; /* dirs: the guest's names */
 } tw_kept;
 
+/* What a pooled instance held before its start function ran; by handle. */
+typedef struct tw_baseline_global {
+    tw_handle handle, func;
+    uint8_t type;
+    bool has_func; /* a funcref that isn't null */
+    tw_raw value;
+} tw_baseline_global;
+typedef struct tw_baseline_table {
+    tw_handle handle;
+    uint32_t size;
+    tw_handle *funcs;
+    bool *has_func;
+} tw_baseline_table;
+typedef struct tw_baseline {
+    tw_baseline_global *globals;
+    uint32_t global_count;
+    bool changes_tables;
+    tw_baseline_table *tables; /* when the code changes some */
+    uint32_t table_count;
+    tw_handle *drops;
+    uint32_t drop_words;
+    bool has_start;
+    tw_handle start, linear;
+    tw_slot *memory; /* NULL without one; it has its image */
+} tw_baseline;
+
 struct tw_instance {
     tw_module *module;
     const tw_form *form;
@@ -176,6 +204,10 @@ struct tw_instance {
     int32_t exit_code;
     const tw_put_back *put_back;  /* during a spawn that restores */
     tw_kept kept;
+    bool pooled, watches_files;
+    bool spoiled;                 /* a call hasn't come back well */
+    tw_baseline baseline;         /* of a pooled one */
+    struct tw_instance *next_idle;
 };
 
 /* from: state to begin with (instance/state.h), or NULL for a fresh instance. */
@@ -187,6 +219,18 @@ tw_status tw_runtime_memory(tw_instance *instance, const char *name, uint8_t **b
 /* The user's memory 0; NULL when the module has none. */
 tw_slot *tw_runtime_slot(const tw_module *module, const tw_store *store);
 void tw_runtime_free(tw_instance *instance);
+
+/* An instance that can be reset. */
+tw_status tw_runtime_spawn_pooled(tw_module *module, const tw_spawn_options *options, tw_instance **out, tw_error *error);
+/* Fresh but for its start function, with WASI set up anew. False: it can't be, free it. */
+bool tw_runtime_reset(tw_instance *instance, const tw_wasi_options *wasi);
+/* The start function of one that was reset. */
+tw_status tw_runtime_start_again(tw_instance *instance, tw_error *error);
+/* Between tw:init and the start function. */
+tw_status tw_runtime_take_baseline(tw_instance *instance, tw_error *error);
+/* Our side of WASI for a guest that begins. */
+void tw_runtime_begin_wasi(tw_instance *instance, const tw_wasi_options *options);
+bool tw_runtime_changes_tables(const tw_module *module);
 static inline bool tw_runtime_is_capturable(const tw_instance *instance)
 {
     return instance->form->rewrite->initialiser != UINT32_MAX;

@@ -32,29 +32,49 @@ tw_image *tw_runtime_seed(tw_module *module, tw_tenant_id tenant)
 {
     pthread_mutex_lock(&module->lock);
     tw_seed *seed = find(module, tenant);
-    tw_image *image = seed ? seed->image : NULL;
+    tw_image *image = seed && seed->image && seed->image->bytes >= module->engine->least_image ? seed->image : NULL;
     if (image) tw_image_retain(image);
     pthread_mutex_unlock(&module->lock);
     return image;
 }
 
-/* Under the lock. No memory for it is no failure: instances begin without. */
-static void keep(tw_module *module, tw_tenant_id tenant, const tw_slot *memory)
+/* Under the lock. */
+static tw_status make(tw_module *module, tw_tenant_id tenant, const tw_slot *memory, tw_seed **out, tw_error *error)
 {
     tw_seed *seed = calloc(1, sizeof *seed);
-    if (!seed) return;
+    TW_TRY_ALLOC(seed, error);
     seed->tenant = tenant;
-    if (tw_image_new(memory->base, atomic_load(&memory->size), &seed->image, NULL) != TW_OK) seed->image = NULL;
+    tw_status status = tw_image_new(memory->base, atomic_load(&memory->size), &seed->image, error);
+    if (status != TW_OK) {
+        free(seed);
+        return status;
+    }
     seed->next = module->seeds;
-    module->seeds = seed;
+    *out = module->seeds = seed;
+    return TW_OK;
 }
 
+/* No memory for it is no failure: instances begin without. */
 void tw_runtime_keep_seed(tw_module *module, tw_tenant_id tenant, const tw_slot *memory)
 {
+    tw_seed *made;
     if (!memory || !pays(module, atomic_load(&memory->size))) return;
     pthread_mutex_lock(&module->lock);
-    if (!find(module, tenant)) keep(module, tenant, memory);
+    if (!find(module, tenant)) make(module, tenant, memory, &made, NULL);
     pthread_mutex_unlock(&module->lock);
+}
+
+tw_status tw_runtime_need_seed(tw_module *module, tw_tenant_id tenant, const tw_slot *memory, tw_image **out, tw_error *error)
+{
+    pthread_mutex_lock(&module->lock);
+    tw_seed *seed = find(module, tenant);
+    tw_status status = seed ? TW_OK : make(module, tenant, memory, &seed, error);
+    if (status == TW_OK) {
+        tw_image_retain(seed->image);
+        *out = seed->image;
+    }
+    pthread_mutex_unlock(&module->lock);
+    return status;
 }
 
 void tw_runtime_free_seeds(tw_module *module)

@@ -75,9 +75,10 @@ static uint64_t mappings_of(const tw_image *image) { return 2 * (uint64_t)image-
 static void let_go_of_image(tw_slot *slot)
 {
     if (!slot->image) return;
-    tw_budget_give(TW_BUDGET_MAPPINGS, mappings_of(slot->image));
+    if (slot->image_mapped) tw_budget_give(TW_BUDGET_MAPPINGS, mappings_of(slot->image));
     tw_image_release(slot->image);
     slot->image = NULL;
+    slot->image_mapped = false;
 }
 
 static void destroy(tw_slot *slot)
@@ -213,13 +214,22 @@ tw_status tw_slot_put_image(tw_slot *slot, tw_image *image, tw_error *error)
         return tw_fail(error, TW_INTERNAL, "a slot of %zu bytes can't take an image of %zu", slot->opened, image->size);
     TW_TRY(tw_budget_take(TW_BUDGET_MAPPINGS, mappings_of(image), error));
     tw_image_retain(image);
-    slot->image = image; /* from now on giving it back maps all of it anew */
+    slot->image = image;
+    slot->image_mapped = true; /* from now on giving it back maps all of it anew */
     if (map_extents(slot, image)) return TW_OK;
     return tw_fail(error, TW_LIMIT, "the system maps no more images of memories");
 }
 
+void tw_slot_adopt_image(tw_slot *slot, tw_image *image)
+{
+    tw_image_retain(image);
+    slot->image = image;
+}
+
 bool tw_slot_map_image(tw_slot *slot)
 {
+    if (!slot->image_mapped && tw_budget_take(TW_BUDGET_MAPPINGS, mappings_of(slot->image), NULL) != TW_OK) return false;
+    slot->image_mapped = true;
     size_t at = 0;
     for (uint32_t i = 0; i < slot->image->extent_count; i++) {
         const tw_extent *e = &slot->image->extents[i];
@@ -252,7 +262,8 @@ static bool drop_image(tw_slot *slot)
 /* Zeroes everything that was ever open. A system that won't is answered by giving the slot up. */
 static bool clear(tw_slot *slot, bool keep_pages)
 {
-    if (slot->image) return drop_image(slot);
+    if (slot->image_mapped) return drop_image(slot);
+    let_go_of_image(slot);
     if (keep_pages && slot->opened <= CLEAR_BYTES) memset(slot->base, 0, slot->opened);
     else return madvise(slot->base, slot->opened, MADV_DONTNEED) == 0;
     return true;

@@ -48,7 +48,8 @@ typedef struct tw_slot {
     bool running;
     atomic_bool closed;   /* written under the lock */
     atomic_bool served;   /* a fault of host code opened pages of a closed slot */
-    tw_image *image;      /* whose contents it began with, mapped; NULL: none */
+    tw_image *image;      /* whose contents it began with; NULL: none */
+    bool image_mapped;    /* … and it is charged for that */
     struct tw_slot *next;
 } tw_slot;
 
@@ -66,8 +67,11 @@ tw_status tw_slot_grow(tw_slot *slot, size_t new_size, tw_error *error);
  * until the slot is given back. TW_LIMIT when a budget or the system refuses: nothing has changed, or give it back. Owner's
  * thread, not running. */
 tw_status tw_slot_put_image(tw_slot *slot, tw_image *image, tw_error *error);
-/* For reset.c, likewise: the image's contents anew, without a look at what is there; and the live size made smaller, what was
- * beyond it given back to the system. False when the system refuses. */
+/* The memory has these contents already, as its own: only resets look at the image. Keeps it likewise. */
+void tw_slot_adopt_image(tw_slot *slot, tw_image *image);
+/* For resets, likewise: the image's contents anew, without a look at what is there (a memory that holds just these keeps them
+ * even where it fails); and the live size made smaller, what was beyond it given back to the system. False when the system
+ * refuses. */
 bool tw_slot_map_image(tw_slot *slot);
 bool tw_slot_shrink(tw_slot *slot, size_t new_size);
 
