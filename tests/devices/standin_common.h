@@ -33,8 +33,10 @@ static __attribute__((format(printf, 1, 2))) void note(const char *format, ...)
     va_end(args);
 }
 
-/* Counts a mistake of the caller's. */
-#define WRONG(...) (standin_mistakes++, note("WRONG " __VA_ARGS__), note("\n"))
+/* Counts a mistake of the caller's; on stderr too, since the log may be full. */
+#define WRONG(...)                                                                                                     \
+    (standin_mistakes++, note("WRONG " __VA_ARGS__), note("\n"), fprintf(stderr, "WRONG " __VA_ARGS__),                \
+     fprintf(stderr, "\n"))
 
 static void standin_reset(void)
 {
@@ -62,7 +64,8 @@ static void standin_fail(const char *function, int nth, int code)
 static inline int injected(const char *function)
 {
     for (size_t i = 0; i < sizeof standin_failures / sizeof *standin_failures; i++)
-        if (standin_failures[i].nth > 0 && !strcmp(standin_failures[i].function, function) && --standin_failures[i].nth == 0)
+        if (standin_failures[i].nth > 0 && !strcmp(standin_failures[i].function, function) &&
+            --standin_failures[i].nth == 0)
             return standin_failures[i].code;
     return 0;
 }
