@@ -179,7 +179,8 @@ static bool put_wasi(tw_instance *instance, const tw_wasi_options *options)
 
 bool tw_runtime_reset(tw_instance *instance, const tw_wasi_options *wasi)
 {
-    if (instance->spoiled || has_dropped(instance)) return false;
+    const tw_slot *memory = instance->baseline.memory;
+    if (instance->spoiled || has_dropped(instance) || (memory && atomic_load(&memory->lost))) return false;
     if (tw_stop_begin(&instance->stopper, 0, NULL) != TW_OK) return false; /* terminated, or in a call */
     bool ok = put_tables(instance) && put_globals(instance) && put_memory(instance) && put_wasi(instance, wasi);
     instance->exit_code = 0;

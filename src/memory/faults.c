@@ -179,23 +179,30 @@ static void end_step(ucontext_t *context)
     step.memory.callback(step.memory.context, &step.fault);
 }
 
-static bool serve(const siginfo_t *info, ucontext_t *context)
+/* *trap: the engine shall make a trap of it, whatever signal it was. */
+static bool serve(int signal, const siginfo_t *info, ucontext_t *context, bool *trap)
 {
     range memory, code;
+    *trap = false;
     end_step(context);
     if (!find(&memories, (uintptr_t)info->si_addr, &memory)) return false;
-    tw_fault fault = {.address = info->si_addr, .is_write = was_write(context),
+    tw_fault fault = {.address = info->si_addr, .is_write = was_write(context), .is_bus = signal == SIGBUS,
                       .in_guest = find(&codes, program_counter(context), &code),
                       .can_step = STEPS && !sigismember(&context->uc_sigmask, SIGTRAP)};
     tw_fault_verdict verdict = memory.callback(memory.context, &fault);
     if (verdict == TW_FAULT_SERVED_ONCE) begin_step(&memory, &fault, context);
+    *trap = fault.is_bus && fault.in_guest;
     return verdict != TW_FAULT_PASS;
 }
 
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     int saved = errno;
-    if (!serve(info, context)) forward(signal == SIGSEGV ? &previous_segv : &previous_bus, signal, info, context);
+    bool trap;
+    if (!serve(signal, info, context, &trap)) {
+        if (trap) signal = SIGSEGV;
+        forward(signal == SIGSEGV ? &previous_segv : &previous_bus, signal, info, context);
+    }
     errno = saved;
 }
 

@@ -13,6 +13,8 @@
  *   anything else, or PASS          → the handler that was there before ours: the engine's, which makes a trap of it
  *                                     when the program counter lies in guest code, and passes on what isn't its own
  *
+ * The engine knows nothing of SIGBUS: one of guest code in a registered range is handed to it as an access out of bounds.
+ *
  * So a real bug in host code still kills the process with the signal. Guest code is told from host code by the
  * registered code ranges: memory.fill faults in the C library, and to hand *that* to the engine would end the process.
  *
@@ -34,6 +36,7 @@ typedef enum tw_fault_verdict {
 typedef struct tw_fault {
     uint8_t *address;
     bool is_write;
+    bool is_bus;   /* SIGBUS: the file behind a mapping is shorter than it was, or can't be read */
     bool in_guest; /* the program counter lies in a registered code range */
     bool can_step; /* SERVED_ONCE is possible: on x86-64, where the thread doesn't block SIGTRAP */
     bool after;    /* no fault: the one that was served once is over; the verdict doesn't matter */

@@ -49,6 +49,16 @@ tw_slot_layout tw_slot_probe(void)
     return layout;
 }
 
+/* The guest traps; host code goes on with zeros, and whoever called it looks at `lost`. */
+static tw_fault_verdict on_lost_page(tw_slot *slot, const tw_fault *fault)
+{
+    uint8_t *page = (uint8_t *)((uintptr_t)fault->address & ~(uintptr_t)(PROBE_BYTES - 1));
+    atomic_store(&slot->lost, true);
+    if (fault->in_guest) return TW_FAULT_PASS;
+    void *mapped = mmap(page, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    return mapped == MAP_FAILED ? TW_FAULT_PASS : TW_FAULT_SERVED;
+}
+
 /* Runs in a signal handler. The lock isn't taken: opening too little or too much of a closed slot is put right by the
  * stopper's next close, or by leave. The first page is open to host code for one instruction at a time, so that the probe
  * which follows a memory.fill or an import finds it closed, however short the guest's own part of its loop is. */
@@ -60,6 +70,7 @@ static tw_fault_verdict on_fault(void *context, const tw_fault *fault)
         if (atomic_load(&slot->closed)) mprotect(slot->base, PROBE_BYTES, PROT_NONE);
         return TW_FAULT_SERVED;
     }
+    if (fault->is_bus && at < size) return on_lost_page(slot, fault);
     if (at >= size || fault->in_guest) return TW_FAULT_PASS;
     size_t start = at < PROBE_BYTES ? 0 : at & ~(SERVE_BYTES - 1), end = at < PROBE_BYTES ? PROBE_BYTES : start + SERVE_BYTES;
     if (at >= PROBE_BYTES && start == 0) start = PROBE_BYTES;
@@ -299,6 +310,7 @@ void tw_slot_give(tw_slot *slot)
     slot->running = false;
     pthread_mutex_unlock(&slot->lock);
     tw_budget_give(TW_BUDGET_COMMITTED, atomic_load(&slot->size));
+    usable = usable && !atomic_load(&slot->lost);
     if (!usable || !clear(slot, count_free() < MAX_WARM) || !put_aside(slot)) destroy(slot);
 }
 

@@ -48,6 +48,7 @@ typedef struct tw_slot {
     bool running;
     atomic_bool closed;   /* written under the lock */
     atomic_bool served;   /* a fault of host code opened pages of a closed slot */
+    atomic_bool lost;     /* a page's file was gone: who read it got a trap or zeros. The memory isn't what it was */
     tw_image *image;      /* whose contents it began with; NULL: none */
     bool image_mapped;    /* … and it is charged for that */
     struct tw_slot *next;

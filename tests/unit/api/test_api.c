@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -338,6 +339,44 @@ static void limits_hold(void **state)
 
 #define WASI "\"wasi_snapshot_preview1\""
 
+/* The test puts a file's pages into the guest's memory, where an image would lie, and takes the file away. */
+static void a_file_that_is_gone_ends_the_call_and_not_the_process(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of("(module (memory (export \"memory\") 4)"
+                                  "(func (export \"load\") (result i32) (i32.load (i32.const 70000)))"
+                                  "(func (export \"copy\") (result i32) (memory.copy (i32.const 0) (i32.const 70000) (i32.const 1000)) (i32.const 1))"
+                                  "(func (export \"elsewhere\") (result i32) (i32.load (i32.const 140000))))");
+    static const char *const names[] = {"load", "copy"};
+    char path[] = "/tmp/tensorwasm-gone-XXXXXX";
+    int file = mkstemp(path);
+    for (int i = 0; i < 2; i++) {
+        uint8_t *memory;
+        size_t size;
+        tw_val result;
+        tw_instance *instance = spawn(module, NULL);
+        OK(tw_instance_memory(instance, "memory", &memory, &size, &error));
+        assert_int_equal(ftruncate(file, 65536), 0);
+        assert_true(mmap(memory + 65536, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, 0) != MAP_FAILED);
+        OK(tw_instance_call(instance, names[i], NULL, 0, &result, 1, &error));
+        assert_int_equal(madvise(memory + 65536, 65536, MADV_DONTNEED), 0);
+        assert_int_equal(ftruncate(file, 0), 0);
+        OK(tw_instance_call(instance, "elsewhere", NULL, 0, &result, 1, &error));
+        assert_int_equal(tw_instance_call(instance, names[i], NULL, 0, &result, 1, &error), TW_IO);
+        assert_non_null(strstr(error.message, "mapped from"));
+        tw_instance_free(instance);
+    }
+    tw_instance *next = spawn(module, NULL); /* not in that slot's mapping */
+    tw_val result;
+    OK(tw_instance_call(next, "load", NULL, 0, &result, 1, &error));
+    assert_int_equal(result.of.i32, 0);
+    tw_instance_free(next);
+    close(file);
+    unlink(path);
+    tw_module_free(module);
+}
+
 /* Engines count all memories together: one engine a process, so the usual one makes room for it. */
 static void all_memories_together_are_limited(void **state)
 {
@@ -454,6 +493,7 @@ int main(void)
         cmocka_unit_test(bad_modules_are_refused_with_a_reason),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(all_memories_together_are_limited),
+        cmocka_unit_test(a_file_that_is_gone_ends_the_call_and_not_the_process),
         cmocka_unit_test(exit_codes_and_files_of_wasi),
         cmocka_unit_test(the_doctor_speaks_both_formats),
         cmocka_unit_test(refusals_are_explained),
