@@ -224,8 +224,8 @@ tw_status tw_instance_pool_new(tw_module *module, const tw_spawn_options *spawn,
                       tw_error *error);
 /* One that was given back, or a new one. The start function runs on this thread. Fails as tw_instance_spawn does. */
 tw_status tw_instance_pool_take(tw_instance_pool *pool, tw_instance **out, tw_error *error);
-/* Instead of tw_instance_free, and of this pool: resets the instance and keeps it. One that trapped, exited, ran out of time, was
- * terminated, has grown a table or dropped a segment is freed. Not while it runs. */
+/* Instead of tw_instance_free: resets the instance and keeps it. One that trapped, exited, ran out of time, was terminated, has
+ * grown a table or dropped a segment is freed, and so is one that wasn't taken from this pool. Not while it runs. */
 void tw_instance_pool_give(tw_instance_pool *pool, tw_instance *instance);
 /* How many are ready. */
 size_t tw_instance_pool_idle(tw_instance_pool *pool);

@@ -34,12 +34,20 @@ static tw_instance *pop(tw_instance_pool *pool)
     return instance;
 }
 
+static tw_status make(tw_instance_pool *pool, tw_instance **out, tw_error *error)
+{
+    TW_TRY(tw_runtime_spawn_pooled(pool->module, &pool->options, out, error));
+    (*out)->pool = pool;
+    return TW_OK;
+}
+
 tw_status tw_runtime_pool_take(tw_instance_pool *pool, tw_instance **out, tw_error *error)
 {
     tw_instance *instance = pop(pool);
-    if (!instance) return tw_runtime_spawn_pooled(pool->module, &pool->options, out, error);
+    if (!instance) return make(pool, out, error);
     tw_status status = tw_runtime_start_again(instance, error);
     if (status == TW_OK) {
+        instance->pool = pool;
         *out = instance;
         return TW_OK;
     }
@@ -63,7 +71,9 @@ static bool put_aside(tw_instance_pool *pool, tw_instance *instance)
 
 void tw_runtime_pool_give(tw_instance_pool *pool, tw_instance *instance)
 {
-    if (!tw_runtime_reset(instance, pool->options.wasi) || !put_aside(pool, instance)) tw_runtime_free(instance);
+    bool ours = instance->pool == pool; /* another pool's could be another tenant's */
+    instance->pool = NULL;
+    if (!ours || !tw_runtime_reset(instance, pool->options.wasi) || !put_aside(pool, instance)) tw_runtime_free(instance);
 }
 
 void tw_runtime_pool_free(tw_instance_pool *pool)

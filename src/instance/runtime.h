@@ -207,6 +207,7 @@ struct tw_instance {
     bool pooled, watches_files;
     bool spoiled;                 /* a call hasn't come back well */
     tw_baseline baseline;         /* of a pooled one */
+    const tw_instance_pool *pool; /* that it was taken from; NULL while it is idle */
     struct tw_instance *next_idle;
 };
 

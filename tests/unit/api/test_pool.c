@@ -147,6 +147,23 @@ static void what_can_not_be_made_fresh_is_freed(void **state)
     tw_module_free(module);
 }
 
+static void what_came_from_elsewhere_is_freed(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(all_text);
+    tw_instance_pool *pool = pool_of(module), *other = pool_of(module);
+    tw_spawn_options options = usual();
+    tw_instance *instance;
+    tw_instance_pool_give(pool, take(other));
+    OK(tw_instance_spawn(module, &options, &instance, &error));
+    tw_instance_pool_give(pool, instance);
+    assert_int_equal(tw_instance_pool_idle(pool), 0);
+    tw_instance_pool_free(pool);
+    tw_instance_pool_free(other);
+    tw_module_free(module);
+}
+
 static void the_start_function_runs_at_each_take(void **state)
 {
     (void)state;
@@ -330,6 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reset_equals_fresh),
         cmocka_unit_test(what_can_not_be_made_fresh_is_freed),
+        cmocka_unit_test(what_came_from_elsewhere_is_freed),
         cmocka_unit_test(the_start_function_runs_at_each_take),
         cmocka_unit_test(a_large_memory_with_growth_and_kernels_is_fresh),
         cmocka_unit_test(nothing_of_one_tenant_is_seen_by_the_next),
