@@ -100,6 +100,11 @@ int tw_publish_by(const tw_publish_calls *calls, const char *path, const void *b
     publishing p = {.calls = calls, .step = step};
     struct stat about;
     bool exists = stat(path, &about) == 0;
+    int why = errno;
+    if (!exists && lstat(path, &about) == 0 && S_ISLNK(about.st_mode)) {
+        errno = why;
+        return failed(&p, "follow the link");
+    }
     errno = 0;
     if (exists && !S_ISREG(about.st_mode)) {
         errno = S_ISDIR(about.st_mode) ? EISDIR : EINVAL;

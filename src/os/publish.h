@@ -9,9 +9,10 @@
  *
  *   a temporary file beside it, mode 0600 → write → fsync → rename → fsync of the folder
  *
- * A symbolic link is followed, so that what it points to is replaced. Something that is there and isn't a regular file is left
- * alone. 0, or errno; *step is what failed then, a word like "rename", static. After a failure the old file is as it was (but for
- * "fsync of the folder", where the new one is in place, and may be gone after a crash). Any thread. */
+ * A symbolic link is followed, so that what it points to is replaced. One that leads nowhere, and something that is there and
+ * isn't a regular file, are left alone. 0, or errno; *step is what failed then, a word like "rename", static. After a failure the
+ * old file is as it was (but for "fsync of the folder", where the new one is in place, and may be gone after a crash). Any
+ * thread. */
 int tw_publish(const char *path, const void *bytes, size_t size, const char **step);
 
 /* ---- for tests ---- */

@@ -81,6 +81,12 @@ static void a_link_stays_and_what_is_no_file_is_left_alone(void **state)
     assert_int_equal(tw_publish("/nowhere/at/all", content[0], 1, &step), ENOENT);
     assert_string_equal(step, "open the folder");
     unlink(link);
+    assert_int_equal(symlink("/nowhere/at/all", link), 0);
+    assert_int_equal(tw_publish(link, content[0], SIZE, &step), ENOENT);
+    assert_string_equal(step, "follow the link");
+    assert_int_equal(lstat(link, &about), 0);
+    assert_true(S_ISLNK(about.st_mode));
+    unlink(link);
     unlink(fifo);
 }
 
