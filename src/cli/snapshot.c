@@ -258,6 +258,8 @@ static int check_operands(const settings *s, int action, const cli_operands *ope
 {
     if (action == ACTION_CONVERT && operands->count < 3)
         return cli_usage_error(s->json, "snapshot", "convert needs the file to write: snapshot convert FILE TO");
+    if (action == ACTION_CONVERT && !strcmp(operands->items[2], "-"))
+        return cli_usage_error(s->json, "snapshot", "convert writes a file, not stdout: snapshot convert FILE TO");
     if (action != ACTION_CONVERT && operands->count > 2)
         return cli_usage_error(s->json, "snapshot", "'%s' is one operand too many", operands->items[2]);
     if (action != ACTION_CONVERT && (s->to || s->sign_hmac || s->sign_ed25519 || s->encrypt))

@@ -197,6 +197,10 @@ Converting keeps the state, and says what the new file lacks:
   ! tensor-wasm: convert needs the file to write: snapshot convert FILE TO
   ! See 'tensor-wasm snapshot --help'.
   [2]
+  $ tensor-wasm snapshot convert in.snap -
+  ! tensor-wasm: convert writes a file, not stdout: snapshot convert FILE TO
+  ! See 'tensor-wasm snapshot --help'.
+  [2]
   $ tensor-wasm snapshot save in.snap
   ! tensor-wasm: a guest's snapshot is written by 'tensor-wasm run --snapshot-after EXPORT=FILE'
   ! See 'tensor-wasm snapshot --help'.
