@@ -22,6 +22,11 @@ static tw_status fail(tw_error *error, tw_status status, const char *format, ...
     return status;
 }
 
+static tw_status too_large(const cli_input_kind *kind, tw_error *error)
+{
+    return fail(error, TW_LIMIT, "is larger than %zu MiB, the most that %s may have", kind->most >> 20, kind->noun);
+}
+
 /* Until the end of the file, which may be a pipe: its size isn't known before. */
 static tw_status read_all(const cli_input_kind *kind, int file, uint8_t **bytes, size_t *size, tw_error *error)
 {
@@ -39,8 +44,7 @@ static tw_status read_all(const cli_input_kind *kind, int file, uint8_t **bytes,
         used += (size_t)got;
         if (used > kind->most) {
             free(data);
-            return fail(error, TW_LIMIT, "is larger than %zu MiB, the most that %s may have", kind->most >> 20,
-                        kind->noun);
+            return too_large(kind, error);
         }
         if (used < capacity) continue;
         uint8_t *grown = realloc(data, capacity * 2);
@@ -61,10 +65,11 @@ tw_status cli_read_file(const cli_input_kind *kind, const char *path, uint8_t **
     if (!strcmp(path, "-")) return read_all(kind, STDIN_FILENO, bytes, size, error);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return fail(error, errno == ENOENT ? TW_NOT_FOUND : TW_IO, "can't be opened: %s", strerror(errno));
-    struct stat about;
+    struct stat about = {0};
     tw_status status;
     if (!fstat(file, &about) && S_ISDIR(about.st_mode))
         status = fail(error, TW_IO, "is a folder; name %s", kind->files);
+    else if (S_ISREG(about.st_mode) && (uint64_t)about.st_size > kind->most) status = too_large(kind, error);
     else status = read_all(kind, file, bytes, size, error);
     close(file);
     return status;

@@ -28,10 +28,9 @@ enum { ACTION_INSPECT, ACTION_VERIFY, ACTION_CONVERT, NS_PER_MS = 1000000 };
 #define ACTIONS       "inspect|verify|convert"
 #define FORMATS       "archive|v2|v3|v4"
 static const tw_snapshot_format formats[] = {TW_SNAPSHOT_ARCHIVE, TW_SNAPSHOT_V2, TW_SNAPSHOT_V3, TW_SNAPSHOT_V4};
-#define MAX_FILE      ((size_t)1 << 30)
+#define LEAST_FILE    (UINT64_C(1) << 30) /* that is read, however little it may hold */
+#define MOST_HELD     (UINT64_C(1) << 40)
 #define LARGEST_EXACT (INT64_C(1) << 53) /* what every reader of JSON keeps exactly */
-
-static const cli_input_kind snapshot_file = {MAX_FILE, "a snapshot", "a snapshot file"};
 
 /* ---- the reader ---- */
 
@@ -77,6 +76,13 @@ static bool parse_nonce(const char *text, uint8_t nonce[TW_SNAPSHOT_NONCE_SIZE])
     return true;
 }
 
+/* What a file may be to hold so much: what can't be compressed gets a little larger. */
+static uint64_t most_file(uint64_t held)
+{
+    uint64_t bytes = held < MOST_HELD ? held + held / 64 : MOST_HELD;
+    return bytes > LEAST_FILE ? bytes : LEAST_FILE;
+}
+
 /* False for a nonce that isn't one. */
 static bool options_of(const settings *s, tw_snapshot_reader_options *o)
 {
@@ -87,7 +93,7 @@ static bool options_of(const settings *s, tw_snapshot_reader_options *o)
     o->min_sequence = s->min_sequence;
     o->has_expected_nonce = s->nonce;
     o->max_bytes = s->max_bytes;
-    o->max_file = MAX_FILE;
+    o->max_file = most_file(s->max_bytes);
     return !s->nonce || parse_nonce(s->nonce, o->expected_nonce);
 }
 
@@ -95,6 +101,7 @@ static bool options_of(const settings *s, tw_snapshot_reader_options *o)
 static tw_status read_snapshot(const settings *s, tw_snapshot_reader_options *options, const char *path,
                                tw_snapshot **out, tw_snapshot_class *why, tw_error *error)
 {
+    cli_input_kind file = {options->max_file, "a snapshot", "a snapshot file"};
     keys k = {0};
     uint8_t *bytes = NULL;
     size_t size;
@@ -103,7 +110,7 @@ static tw_status read_snapshot(const settings *s, tw_snapshot_reader_options *op
     options->hmac_key = k.hmac;
     options->ed25519_public = k.ed25519;
     options->aead_key = k.aead;
-    if (!status) status = cli_read_file(&snapshot_file, path, &bytes, &size, error);
+    if (!status) status = cli_read_file(&file, path, &bytes, &size, error);
     if (!status) status = tw_snapshot_reader_new(options, &reader, error);
     if (!status) status = tw_snapshot_restore(reader, bytes, size, out, why, error);
     tw_snapshot_reader_free(reader);

@@ -164,6 +164,12 @@ Files that can't be read, and command lines that can't be meant:
   [2]
   $ tensor-wasm snapshot verify --min-sequence=18446744073709551616 ed.snap 2>&1 | head -1
   tensor-wasm: --min-sequence: '18446744073709551616' is not a number, like 4
+  $ truncate -s 3G large.snap; tensor-wasm snapshot verify large.snap
+  ! tensor-wasm: large.snap: is larger than 1024 MiB, the most that a snapshot may have (limit)
+  [1]
+  $ tensor-wasm snapshot verify --max-bytes 2GiB large.snap
+  ! tensor-wasm: large.snap: is larger than 2080 MiB, the most that a snapshot may have (limit)
+  [1]
   $ tensor-wasm snapshot verify --ed25519-public-key-file ed --min-sequence=18446744073709551615 ed.snap
   ! tensor-wasm: ed.snap: its sequence number is 0; the reader takes none below 18446744073709551615 (replay)
   [1]
