@@ -9,6 +9,8 @@
  *   validate.c, inspect.c, snapshot.c, doctor.c, generate.c   the other commands
  *   value.c, units.c, suggest.c, input.c, message.c   what they share
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,9 +66,20 @@ static int dispatch(int argc, char **argv)
     return unknown_command(word);
 }
 
+/* A standard stream that came closed gives its number to the next file that we open, and a guest would write to that. Something
+ * that can't be read or can't be written holds its place, so that using it fails as before. */
+static bool hold_streams(void)
+{
+    static const int modes[] = {[STDIN_FILENO] = O_WRONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_RDONLY};
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+        if (fcntl(file, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[file]) != file) return false;
+    return true;
+}
+
 /* Output that couldn't be written is a failure, even of --help. */
 int main(int argc, char **argv)
 {
+    if (!hold_streams()) return CLI_EXIT_FAILURE;
     int code = dispatch(argc, argv);
     bool failed = ferror(stdout);
     if (fflush(stdout) || failed) {

@@ -114,3 +114,18 @@ A file that may not grow is the guest's error, not the end of the process:
   > END
   $ (ulimit -f 100; tensor-wasm run fill.wat > filled)
   [22]
+
+A stream that was closed isn't some other file of ours: the guest can't use it, and nothing is written anywhere:
+
+  $ cat > waits.wat <<'END'
+  > (module (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  >   (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
+  >   (memory (export "memory") 1) (data (i32.const 0) "\40\00\00\00\06\00\00\00") (data (i32.const 64) "ready\n")
+  >   (func (export "_start") (drop (call $write (i32.const 2) (i32.const 0) (i32.const 1) (i32.const 8)))
+  >     (drop (call $read (i32.const 0) (i32.const 0) (i32.const 1) (i32.const 8)))))
+  > END
+  $ mkfifo gate; tensor-wasm run waits.wat < gate >&- 2> err & exec 9> gate; until [ -s err ]; do sleep 0.05; done; readlink /proc/$!/fd/1; exec 9>&-; wait
+  /dev/null
+  $ tensor-wasm --version >&-
+  ! tensor-wasm: the output can't be written
+  [1]
