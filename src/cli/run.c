@@ -64,6 +64,7 @@ typedef struct holder {
     tw_snapshot *snapshot; /* to begin with */
     char *captured_export; /* after which a snapshot is taken */
     const char *captured_file;
+    bool captured;
 } holder;
 
 static tw_status make_engine(holder *h, tw_error *error)
@@ -168,7 +169,9 @@ static tw_status capture_after(void *context, const char *export, tw_error *erro
 {
     holder *h = context;
     if (!h->captured_export || strcmp(export, h->captured_export)) return TW_OK;
-    return cli_state_save(h->instance, h->s->snapshot_key, h->captured_file, error);
+    tw_status status = cli_state_save(h->instance, h->s->snapshot_key, h->captured_file, error);
+    h->captured = status == TW_OK;
+    return status;
 }
 
 /* The guest was told its arguments and environment before. */
@@ -297,6 +300,8 @@ static int finish(holder *h, tw_status status, const tw_error *error)
     if (!status) cli_invocation_print(&h->invocation, stdout);
     fflush(stdout);
     int code = exit_code(h, status, error);
+    if (status == TW_EXIT && h->captured_export && !h->captured && !h->s->quiet)
+        cli_say("%s: no snapshot was written: the guest exited with %d", h->path, code);
     bool goes_on = h->cache && h->folder && cli_finish_in_background(h->cache, h->folder);
     if (h->s->verbose && h->cache) tell_cache(h, goes_on);
     if (wants_report(h->s) && h->instance) {

@@ -40,6 +40,17 @@ A program that leaves through exit code 0:
   $ tensor-wasm run --snapshot-after _start=once.snap once.wat && tensor-wasm run --from-snapshot once.snap --invoke get once.wat
   7
 
+One that exits with a failure, or before the call, leaves no snapshot, and that is told:
+
+  $ sed 's/(call $exit (i32.const 0))/(call $exit (i32.const 3))/' once.wat > failed.wat
+  $ tensor-wasm run --snapshot-after _start=failed.snap failed.wat
+  ! tensor-wasm: failed.wat: no snapshot was written: the guest exited with 3
+  [3]
+  $ sed 's/_start/_initialize/' once.wat > early.wat; tensor-wasm run --snapshot-after get=failed.snap --invoke get early.wat
+  ! tensor-wasm: early.wat: no snapshot was written: the guest exited with 0
+  $ ls failed.snap 2>/dev/null
+  [2]
+
 A key signs what is written; with it, nothing else is read:
 
   $ umask 077; printf '%02x' $(seq 0 31) > key
