@@ -15,8 +15,12 @@
 
 /* Vectors are emitted as such, so LLVM's part is to tidy up: what the emitter repeats is folded, what doesn't change is
  * hoisted. Nothing here vectorises or reassociates floats. */
-static const char passes[] = "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),early-cse,"
-                             "simplifycfg)";
+#define TIDY "early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),early-cse,simplifycfg"
+static const char passes[] = "function(" TIDY ")";
+
+/* Strength reduction takes half of LLVM's time with symbolic strides. It is worth it where lanes lie apart, each with an address of
+ * its own; elsewhere addresses are emitted a sum a scope already, and loops come out no faster for it. */
+static const char reducing_passes[] = "function(" TIDY ",loop(loop-reduce))";
 
 struct tw_codegen {
     char *triple, *cpu, *features;
@@ -64,7 +68,7 @@ static tw_status fill(tw_codegen *c, tw_error *error)
     if (strncmp(c->triple, "x86_64", 6)) return tw_fail(error, TW_UNSUPPORTED, "kernels are made for x86-64 only");
     unsigned major, minor, patch;
     LLVMGetVersion(&major, &minor, &patch);
-    snprintf(c->identity, sizeof c->identity, "abi %d, llvm %u.%u.%u without lsr, %s, %s", TW_KERNEL_ABI, major, minor, patch, c->cpu,
+    snprintf(c->identity, sizeof c->identity, "abi %d, llvm %u.%u.%u lsr by kernel, %s, %s", TW_KERNEL_ABI, major, minor, patch, c->cpu,
              c->features);
     c->target = target_of(c->features);
     c->machines[0] = make_machine(c, LLVMCodeGenLevelNone, error);
@@ -72,8 +76,7 @@ static tw_status fill(tw_codegen *c, tw_error *error)
     return c->machines[1] ? TW_OK : TW_UNSUPPORTED;
 }
 
-/* Strength reduction takes half of LLVM's time with symbolic strides, and leaves our loops no faster: addresses are emitted a
- * sum a scope already. */
+/* Strength reduction is a pass of ours, where it is wanted at all; else the code generator would run it always. */
 static void set_up_llvm(void)
 {
     static const char *const words[] = {"codegen", "-disable-lsr"};
@@ -127,6 +130,7 @@ typedef struct job {
     LLVMContextRef context;
     LLVMModuleRef module;
     uint32_t arg_count;
+    bool reduces; /* strength reduction */
     tw_arena arena;
     tw_error *error;
     tw_status diagnosed;
@@ -215,6 +219,7 @@ static tw_status emit(job *j)
     tw_status status = tw_gen_kernel(e);
     LLVMDisposeBuilder(e->builder);
     TW_TRY(status);
+    j->reduces = e->lanes_lie_apart;
     add_attributes(j, e->function);
     char *message = NULL;
     if (LLVMVerifyModule(j->module, LLVMReturnStatusAction, &message))
@@ -227,7 +232,7 @@ static tw_status optimise(job *j)
 {
     if (j->level == 0) return TW_OK;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef failure = LLVMRunPasses(j->module, passes, j->machine, options);
+    LLVMErrorRef failure = LLVMRunPasses(j->module, j->reduces ? reducing_passes : passes, j->machine, options);
     LLVMDisposePassBuilderOptions(options);
     if (!failure) return j->diagnosed;
     char *message = LLVMGetErrorMessage(failure);

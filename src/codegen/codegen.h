@@ -22,7 +22,7 @@ typedef struct tw_codegen tw_codegen;
 tw_status tw_codegen_new(tw_codegen **out, tw_error *error);
 void tw_codegen_free(tw_codegen *codegen);
 
-/* "abi 3, llvm 19.1.7 without lsr, znver3, +avx2,…"; lives as long as the codegen. */
+/* "abi 3, llvm 19.1.7 lsr by kernel, znver3, +avx2,…"; lives as long as the codegen. */
 const char *tw_codegen_identity(const tw_codegen *codegen);
 const tw_target *tw_codegen_target(const tw_codegen *codegen);
 

@@ -94,6 +94,7 @@ typedef struct tw_emitter {
     uint32_t held_count;
     bool in_threads;   /* inside the thread loop */
     bool meet_pending; /* a thread may have read what another is about to write */
+    bool lanes_lie_apart; /* somewhere: each lane has an address of its own, or shuffles stand for that */
 
     uint32_t varies[TW_MODEL_MAX_VALUES]; /* bit l: differs between trips of loop l */
     tw_instances *values;                 /* by value */
