@@ -275,10 +275,10 @@ static bool is_entered(rotation *r)
     return now && (r->func->values[now].kind != TW_IR_CONST || (r->func->values[now].bits[0] != 0) != r->leaves_when);
 }
 
-static bool rotate(rotation *r, tw_cut *cut)
+/* block_count: those that the loops know; more may have come by asking questions. */
+static bool rotate(rotation *r, uint32_t block_count, tw_cut *cut)
 {
     tw_ir_block tail;
-    uint32_t block_count = r->func->block_count;
     r->value_count = r->func->value_count;
     if (!(r->copy = TW_NEW_ARRAY(r->scratch, tw_ir_value, r->value_count)) || !copy_before(r, &tail)) return false;
     follow_outside(r, block_count);
@@ -295,16 +295,25 @@ static bool find(rotation *r)
     return false;
 }
 
+/* The function has changed, be it by blocks that only a question was asked in: no array of the old analysis fits any more. */
+static bool look_again(tw_cut *cut, tw_analysis **analysis)
+{
+    tw_analysis_free(*analysis);
+    *analysis = NULL;
+    return tw_analysis_new(cut->func, ANALYSIS_MEMORY, analysis, NULL) == TW_OK;
+}
+
 bool tw_rotate(tw_cut *cut, tw_analysis **analysis, tw_arena *arena, tw_reason *reason)
 {
     bool ok = true;
     for (uint32_t n = 0; ok && n < MOST_ROTATIONS; n++) {
+        uint32_t block_count = cut->func->block_count;
         rotation r = {.func = cut->func, .cfg = tw_analysis_cfg(*analysis), .loops = tw_analysis_loops(*analysis), .scratch = arena};
-        if (!r.cfg || !r.loops || !find(&r)) break;
-        ok = rotate(&r, cut);
-        tw_analysis_free(*analysis);
-        *analysis = NULL;
-        ok = ok && tw_analysis_new(cut->func, ANALYSIS_MEMORY, analysis, NULL) == TW_OK;
+        if (!r.cfg || !r.loops) break;
+        bool found = find(&r);
+        if (found) ok = rotate(&r, block_count, cut);
+        if (ok && cut->func->block_count != block_count) ok = look_again(cut, analysis);
+        if (!found) break;
     }
     return ok || tw_refuse(reason, TW_REFUSAL_TOO_BIG, "out of memory while rotating a loop");
 }
