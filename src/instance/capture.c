@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,9 +67,7 @@ static int by_identity(const void *a, const void *b)
 
 static bool find_export(capture *c, const char *what, uint32_t number, tw_handle_kind kind, tw_handle *out)
 {
-    char name[48];
-    snprintf(name, sizeof name, "tw:%s:%u", what, number);
-    return tw_store_export(c->instance->store, name, kind, out);
+    return tw_own_export(c->instance->store, what, number, kind, out);
 }
 
 static tw_status lacks(const capture *c, const char *what, uint32_t number)

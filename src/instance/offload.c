@@ -332,19 +332,19 @@ static tw_status on_stub(void *context, tw_store *store, tw_raw *values, size_t 
 
 /* ---- slot 0: a region's first arrival ---- */
 
-static bool find_global(tw_store *store, const char *what, uint32_t number, tw_handle *out)
+bool tw_own_export(tw_store *store, const char *what, uint32_t number, tw_handle_kind kind, tw_handle *out)
 {
     char name[48];
     snprintf(name, sizeof name, "tw:%s:%u", what, number);
-    return tw_store_export(store, name, TW_HANDLE_GLOBAL, out);
+    return tw_store_export(store, name, kind, out);
 }
 
 static tw_status install(tw_stub *site, uint32_t number, tw_store *store, tw_error *error)
 {
     tw_handle stub, installed;
     const tw_rewrite_site *rewritten = site->site;
-    bool found = find_global(store, "installed", number, &installed) &&
-                 (rewritten->whole_function || find_global(store, "rest", rewritten->func, &site->calls_left));
+    bool found = tw_own_export(store, "installed", number, TW_HANDLE_GLOBAL, &installed) &&
+                 (rewritten->whole_function || tw_own_export(store, "rest", rewritten->func, TW_HANDLE_GLOBAL, &site->calls_left));
     if (!found) return tw_fail(error, TW_INTERNAL, "region %u lacks its globals", number);
     TW_TRY(tw_store_func_new(store, rewritten->params, rewritten->param_count, rewritten->results,
                              rewritten->result_count, on_stub, site, &stub, error));

@@ -81,4 +81,7 @@ void tw_stubs_call(tw_stubs *stubs, tw_store *store);
 /* Such a call ended in the middle of guest code. */
 void tw_stubs_broken_off(tw_store *store);
 
+/* What the rewrite exports as tw:WHAT:NUMBER; false where there is no such thing of that kind. */
+bool tw_own_export(tw_store *store, const char *what, uint32_t number, tw_handle_kind kind, tw_handle *out);
+
 #endif

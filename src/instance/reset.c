@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An instance made fresh again. Its baseline, what globals and tables hold between tw:init and the start function, is taken with
  * handles, so that a reset looks nothing up. Tables are put back only where the module's code can change one. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,9 +38,7 @@ bool tw_runtime_changes_tables(const tw_module *module)
 
 static bool find(tw_instance *instance, const char *what, uint32_t number, tw_handle_kind kind, tw_handle *out)
 {
-    char name[48];
-    snprintf(name, sizeof name, "tw:%s:%u", what, number);
-    return tw_store_export(instance->store, name, kind, out);
+    return tw_own_export(instance->store, what, number, kind, out);
 }
 
 static tw_status lacks(tw_error *error) { return tw_fail(error, TW_INTERNAL, "the rewritten module lacks an export of its state"); }

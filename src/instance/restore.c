@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "instance/state.h"
@@ -167,9 +166,7 @@ tw_status tw_runtime_restore(tw_module *module, const tw_snapshot *snapshot, con
 static tw_status find(tw_instance *instance, const char *what, uint32_t number, tw_handle_kind kind, tw_handle *out,
                       tw_error *error)
 {
-    char name[48];
-    snprintf(name, sizeof name, "tw:%s:%u", what, number);
-    if (tw_store_export(instance->store, name, kind, out)) return TW_OK;
+    if (tw_own_export(instance->store, what, number, kind, out)) return TW_OK;
     return doesnt_fit(error, kind == TW_HANDLE_FUNC ? "a reference to a function that none can be had of" : "something is missing");
 }
 
