@@ -12,21 +12,12 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "os/whole.h"
 
 enum { MOST_BYTES = 64 << 20, LOW_PRIORITY = 10 };
 static const uint64_t TIME = UINT64_C(60) * 1000000000;
 
 /* ---- the process that ends ---- */
-
-static bool write_all(int fd, const uint8_t *bytes, size_t size)
-{
-    while (size) {
-        ssize_t count = write(fd, bytes, size);
-        if (count <= 0) return false;
-        bytes += count, size -= (size_t)count;
-    }
-    return lseek(fd, 0, SEEK_SET) == 0;
-}
 
 static int file_of(tw_kernel_cache *cache)
 {
@@ -34,7 +25,7 @@ static int file_of(tw_kernel_cache *cache)
     size_t size;
     if (tw_kernel_cache_unfinished(cache, &bytes, &size, NULL) != TW_OK || !bytes) return -1;
     int fd = memfd_create("unfinished-kernels", MFD_CLOEXEC);
-    if (fd >= 0 && !write_all(fd, bytes, size)) {
+    if (fd >= 0 && !(tw_write_whole(fd, bytes, size) && lseek(fd, 0, SEEK_SET) == 0)) {
         close(fd);
         fd = -1;
     }

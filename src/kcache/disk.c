@@ -15,6 +15,8 @@
 
 #include <sodium.h>
 
+#include "os/whole.h"
+
 #define MAGIC "TWKCACHE"
 enum { VERSION = 1, HEADER = 24, MAC = 32, KEY = 32, NAME_MAX_BYTES = 80, MAX_FILE = 128 << 20, STALE_SECONDS = 3600 };
 
@@ -36,34 +38,12 @@ __attribute__((format(printf, 3, 4))) static bool refuse(char *reason, size_t si
     return false;
 }
 
-/* ---- whole files ---- */
-
-static bool read_all(int file, uint8_t *data, size_t size)
-{
-    while (size) {
-        ssize_t got = read(file, data, size);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
-        data += got, size -= (size_t)got;
-    }
-    return true;
-}
-
-static bool write_all(int file, const uint8_t *data, size_t size)
-{
-    while (size) {
-        ssize_t put = write(file, data, size);
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0) return false;
-        data += put, size -= (size_t)put;
-    }
-    return true;
-}
-
 static bool is_ours(const struct stat *info)
 {
     return S_ISREG(info->st_mode) && info->st_uid == geteuid() && !(info->st_mode & 077);
 }
+
+/* ---- whole files ---- */
 
 /* A new file with a name that nobody else uses; -1 when it can't be made. */
 static int make_temporary(tw_disk *disk, char name[64])
@@ -84,7 +64,7 @@ static bool make_key(tw_disk *disk)
     if (file < 0) return false;
     uint8_t key[KEY];
     randombytes_buf(key, sizeof key);
-    bool good = write_all(file, key, sizeof key); /* a key that a crash takes away is made anew, like all that it signed */
+    bool good = tw_write_whole(file, key, sizeof key); /* a key that a crash takes away is made anew, like all that it signed */
     close(file);
     /* A link, not a rename: whoever comes second keeps the first one's key. */
     if (good) good = !linkat(disk->folder, temporary, disk->folder, "key", 0) || errno == EEXIST;
@@ -100,7 +80,7 @@ static key_state read_key(tw_disk *disk)
     if (file < 0) return errno == ENOENT ? KEY_ABSENT : KEY_FOREIGN;
     struct stat info;
     key_state state = fstat(file, &info) || !is_ours(&info) ? KEY_FOREIGN
-        : info.st_size != KEY || !read_all(file, disk->key, KEY) ? KEY_DAMAGED : KEY_GOOD;
+        : info.st_size != KEY || !tw_read_whole(file, disk->key, KEY) ? KEY_DAMAGED : KEY_GOOD;
     close(file);
     return state;
 }
@@ -259,7 +239,7 @@ static uint8_t *load(int file, size_t *size)
     if (info.st_size < HEADER + MAC || info.st_size > MAX_FILE) return NULL;
     *size = (size_t)info.st_size;
     uint8_t *data = malloc(*size);
-    if (data && read_all(file, data, *size)) return data;
+    if (data && tw_read_whole(file, data, *size)) return data;
     free(data);
     return NULL;
 }
@@ -300,7 +280,7 @@ bool tw_disk_write(tw_disk *disk, const char *name, const uint8_t *payload, size
     if (file < 0) return false;
     make_header(header, size);
     authenticate(disk, name, header, payload, size, mac);
-    bool good = write_all(file, header, HEADER) && write_all(file, payload, size) && write_all(file, mac, MAC);
+    bool good = tw_write_whole(file, header, HEADER) && tw_write_whole(file, payload, size) && tw_write_whole(file, mac, MAC);
     good = !close(file) && good;
     if (good) good = !renameat(disk->folder, temporary, disk->folder, name);
     if (!good) unlinkat(disk->folder, temporary, 0);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "memory/budget.h"
+#include "os/whole.h"
 
 /* ---- extents ---- */
 
@@ -54,23 +55,12 @@ static void find_extents(tw_image *image, const uint8_t *memory)
 
 /* ---- the file ---- */
 
-static bool write_all(int file, const uint8_t *bytes, size_t size)
-{
-    while (size) {
-        ssize_t put = write(file, bytes, size);
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0) return false;
-        bytes += put, size -= (size_t)put;
-    }
-    return true;
-}
-
 static tw_status fill(tw_image *image, const uint8_t *memory, tw_error *error)
 {
     image->file = memfd_create("tensorwasm-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (image->file < 0) return tw_fail(error, TW_IO, "no file for a memory's image: %s", strerror(errno));
     for (uint32_t i = 0; i < image->extent_count; i++)
-        if (!write_all(image->file, memory + image->extents[i].at, image->extents[i].size))
+        if (!tw_write_whole(image->file, memory + image->extents[i].at, image->extents[i].size))
             return tw_fail(error, TW_IO, "can't write a memory's image: %s", strerror(errno));
     if (fcntl(image->file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
         return tw_fail(error, TW_IO, "can't seal a memory's image: %s", strerror(errno));

@@ -3,7 +3,6 @@
  * nobody has asked for a while. It holds no guest memory, may open nothing, and is killed by its parent when it takes too
  * long; whatever happens to it costs its parent one kernel. */
 
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,35 +15,12 @@
 #include "compile/protocol.h"
 #include "compile/worker/answer.h"
 #include "compile/worker/confine.h"
-
-static int read_all(void *out, size_t size)
-{
-    for (uint8_t *at = out; size;) {
-        ssize_t got = read(STDIN_FILENO, at, size);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return 0;
-        at += got;
-        size -= (size_t)got;
-    }
-    return 1;
-}
-
-static int write_all(const void *data, size_t size)
-{
-    for (const uint8_t *at = data; size;) {
-        ssize_t put = write(STDOUT_FILENO, at, size);
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0) return 0;
-        at += put;
-        size -= (size_t)put;
-    }
-    return 1;
-}
+#include "os/whole.h"
 
 static int send_answer(tw_status status, const void *data, size_t size)
 {
     tw_frame frame = {TW_ANSWER_MAGIC, (uint32_t)status, (uint32_t)size};
-    return write_all(&frame, sizeof frame) && write_all(data, size);
+    return tw_write_whole(STDOUT_FILENO, &frame, sizeof frame) && tw_write_whole(STDOUT_FILENO, data, size);
 }
 
 static int answer(tw_question question, const char *request, size_t size)
@@ -65,9 +41,9 @@ static int serve_one(void)
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     if (poll(&input, 1, TW_WORKER_IDLE_MS) <= 0) return 0;
     tw_frame frame;
-    if (!read_all(&frame, sizeof frame) || frame.magic != TW_QUESTION_MAGIC || frame.size > TW_QUESTION_MAX) return 0;
+    if (!tw_read_whole(STDIN_FILENO, &frame, sizeof frame) || frame.magic != TW_QUESTION_MAGIC || frame.size > TW_QUESTION_MAX) return 0;
     char *request = malloc(frame.size ? frame.size : 1);
-    int go_on = request && read_all(request, frame.size) && answer((tw_question)frame.kind, request, frame.size);
+    int go_on = request && tw_read_whole(STDIN_FILENO, request, frame.size) && answer((tw_question)frame.kind, request, frame.size);
     free(request);
     return go_on;
 }
