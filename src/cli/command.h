@@ -69,7 +69,7 @@ typedef struct cli_operands {
 } cli_operands;
 
 typedef struct cli_command {
-    const char *name;
+    const char *name;     /* one word, or two */
     const char *operands; /* "MODULE [args...]" */
     const char *summary;  /* one line: what it does */
     const char *text;     /* paragraphs, each one line, separated by '\n' */
@@ -93,7 +93,14 @@ const cli_command *cli_command_at(size_t index);
 /* NULL when there is none of that name. */
 const cli_command *cli_command_find(const char *name);
 
-extern const cli_command cli_run, cli_validate, cli_inspect, cli_snapshot, cli_devices, cli_doctor, cli_help, cli_generate,
-    cli_finish_kernels;
+/* A command whose name is two words belongs to the group of the first: "snapshot save". */
+bool cli_is_group(const char *word);
+/* Of the commands in `group`, or of those in none for NULL: the word that is typed; NULL for others. */
+const char *cli_word_in_group(const cli_command *command, const char *group);
+/* NULL when there is none. */
+const cli_command *cli_command_in_group(const char *group, const char *word);
+
+extern const cli_command cli_run, cli_validate, cli_inspect, cli_snapshot_save, cli_snapshot_restore, cli_snapshot_inspect,
+    cli_snapshot_verify, cli_snapshot_convert, cli_devices, cli_doctor, cli_help, cli_generate, cli_finish_kernels;
 
 #endif

@@ -72,6 +72,17 @@ void cli_print_help(FILE *out, const cli_command *command)
     }
 }
 
+void cli_print_group(FILE *out, const char *group)
+{
+    const cli_command *command;
+    fprintf(out, "Usage: %s %s COMMAND [options] ...\n\nCommands:\n", CLI_PROGRAM, group);
+    for (size_t i = 0; (command = cli_command_at(i)); i++) {
+        const char *word = cli_word_in_group(command, group);
+        if (word && !command->hidden) fprintf(out, "  %-10s  %s\n", word, command->summary);
+    }
+    fprintf(out, "\nOptions and examples of each: '%s %s COMMAND --help'.\n", CLI_PROGRAM, group);
+}
+
 void cli_print_overview(FILE *out)
 {
     fprintf(out,
@@ -81,7 +92,7 @@ void cli_print_overview(FILE *out)
             CLI_PROGRAM, CLI_PROGRAM, CLI_PROGRAM);
     const cli_command *command;
     for (size_t i = 0; (command = cli_command_at(i)); i++)
-        if (!command->hidden) fprintf(out, "  %-10s  %s\n", command->name, command->summary);
+        if (!command->hidden) fprintf(out, "  %-16s  %s\n", command->name, command->summary);
     fputs("\nOptions:\n  -h, --help     prints this\n  -V, --version  prints the version\n\nExit codes:\n", out);
 #define PRINT_EXIT(name, code, meaning) fprintf(out, "  %-4d %s\n", code, meaning);
     CLI_EXIT_MAP(PRINT_EXIT)
@@ -113,8 +124,15 @@ static int run(const void *settings, const cli_operands *operands)
         cli_print_overview(stdout);
         return CLI_EXIT_DONE;
     }
-    const cli_command *command = cli_command_find(operands->items[0]);
-    if (!command) return unknown_topic(operands->items[0]);
+    const char *word = operands->items[0];
+    bool group = cli_is_group(word);
+    if (group && operands->count == 1) {
+        cli_print_group(stdout, word);
+        return CLI_EXIT_DONE;
+    }
+    const char *last = operands->items[operands->count - 1];
+    const cli_command *command = group == (operands->count > 1) ? cli_command_in_group(group ? word : NULL, last) : NULL;
+    if (!command) return unknown_topic(last);
     cli_print_help(stdout, command);
     return CLI_EXIT_DONE;
 }
@@ -122,15 +140,16 @@ static int run(const void *settings, const cli_operands *operands)
 static const cli_example examples[] = {
     {"tensor-wasm help", "lists the commands"},
     {"tensor-wasm help run", "the same as 'tensor-wasm run --help'"},
+    {"tensor-wasm help snapshot save", "the same as 'tensor-wasm snapshot save --help'"},
 };
 
 const cli_command cli_help = {
     .name = "help",
-    .operands = "[COMMAND]",
+    .operands = "[COMMAND...]",
     .summary = "explains a command",
     .text = "Prints what a command does, its options and examples.",
     .examples = examples,
     .example_count = CLI_LENGTH(examples),
-    .max_operands = 1,
+    .max_operands = 2,
     .run = run,
 };

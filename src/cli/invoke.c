@@ -37,7 +37,7 @@ static bool list_functions(const tw_module *module, char *text, size_t room)
     return listed > 0;
 }
 
-static int unknown_function(const tw_module *module, const char *name)
+static int unknown_function(const cli_invocation *v, const tw_module *module, const char *name)
 {
     char functions[256];
     cli_suggestion near;
@@ -49,12 +49,12 @@ static int unknown_function(const tw_module *module, const char *name)
         if (!tw_module_export(module, i, &other, &kind) && kind == TW_EXPORT_FUNC) cli_suggestion_offer(&near, other);
     }
     if (near.best)
-        return cli_usage_error(false, "run", "--invoke: the module exports no function '%s'; did you mean '%s'?", name,
+        return cli_usage_error(false, v->command, "--invoke: the module exports no function '%s'; did you mean '%s'?", name,
                                near.best);
     if (list_functions(module, functions, sizeof functions))
-        return cli_usage_error(false, "run", "--invoke: the module exports no function '%s'; it exports %s", name,
+        return cli_usage_error(false, v->command, "--invoke: the module exports no function '%s'; it exports %s", name,
                                functions);
-    return cli_usage_error(false, "run", "--invoke: the module exports no function '%s', nor any other", name);
+    return cli_usage_error(false, v->command, "--invoke: the module exports no function '%s', nor any other", name);
 }
 
 /* "(i32, i64) -> f64" */
@@ -88,7 +88,7 @@ static int type_arguments(cli_invocation *v, const tw_val_kind *params, char **t
 {
     for (size_t i = 0; i < v->arg_count; i++)
         if (!cli_val_parse(params[i], texts[i], &v->args[i]))
-            return cli_usage_error(false, "run", "argument %zu of %s: '%s' is not of type %s: give %s", i + 1, v->name,
+            return cli_usage_error(false, v->command, "argument %zu of %s: '%s' is not of type %s: give %s", i + 1, v->name,
                                    texts[i], cli_val_kind_name(params[i]), cli_val_shape(params[i]));
     return CLI_EXIT_DONE;
 }
@@ -102,7 +102,7 @@ static int prepare_function(cli_invocation *v, const tw_module *module, char **t
     if (v->prints && text_count != v->arg_count) {
         char signature[256];
         write_signature(signature, sizeof signature, params, v->arg_count, results, v->result_count);
-        return cli_usage_error(false, "run", "%s%s takes %zu argument%s; %zu %s given", v->name, signature,
+        return cli_usage_error(false, v->command, "%s%s takes %zu argument%s; %zu %s given", v->name, signature,
                                v->arg_count, v->arg_count == 1 ? "" : "s", text_count,
                                text_count == 1 ? "was" : "were");
     }
@@ -127,7 +127,7 @@ static void prepare_nothing(cli_invocation *v, const tw_module *module)
 int cli_invocation_prepare(cli_invocation *v, const tw_module *module, const char *invoke, const cli_operands *operands)
 {
     bool program = exports_function(module, "_start");
-    *v = (cli_invocation){.name = invoke ? invoke : program ? "_start" : NULL, .prints = invoke != NULL};
+    *v = (cli_invocation){.command = v->command, .name = invoke ? invoke : program ? "_start" : NULL, .prints = invoke != NULL};
     v->initialize = exports_function(module, "_initialize") && !(invoke && !strcmp(invoke, "_initialize"));
     tw_error error;
     if (v->initialize && !is_plain(module, "_initialize", &error)) return cli_failure(false, operands->items[0], &error);
@@ -136,7 +136,7 @@ int cli_invocation_prepare(cli_invocation *v, const tw_module *module, const cha
         prepare_nothing(v, module);
         return CLI_EXIT_DONE;
     }
-    if (!exports_function(module, v->name)) return unknown_function(module, v->name);
+    if (!exports_function(module, v->name)) return unknown_function(v, module, v->name);
     return prepare_function(v, module, operands->items + 1, operands->count - 1);
 }
 
@@ -152,9 +152,9 @@ int cli_invocation_insert(cli_invocation *v, const tw_module *module, const char
 {
     if ((v->name && !strcmp(v->name, export)) || (v->initialize && !strcmp(export, "_initialize"))) return CLI_EXIT_DONE;
     if (!exports_function(module, export))
-        return cli_usage_error(false, "run", "--snapshot-after: the module exports no function '%s'", export);
+        return cli_usage_error(false, v->command, "--snapshot-after: the module exports no function '%s'", export);
     if (!takes_nothing(module, export))
-        return cli_usage_error(false, "run", "--snapshot-after: %s has parameters or results: name it with --invoke, too", export);
+        return cli_usage_error(false, v->command, "--snapshot-after: %s has parameters or results: name it with --invoke, too", export);
     v->before = export;
     v->hint[0] = 0;
     return CLI_EXIT_DONE;

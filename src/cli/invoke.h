@@ -9,6 +9,7 @@
 
 /* What of a module is called, with which values, and what came back. */
 typedef struct cli_invocation {
+    const char *command; /* for usage errors; set before it is prepared */
     const char *name; /* NULL = nothing but what instantiation does */
     bool initialize;  /* _initialize is called before */
     bool prints;      /* results are printed: the function was named by the user */

@@ -5,8 +5,10 @@
  *   command.h    the vocabulary: commands and options as tables; commands.c lists them
  *   parse.c      argv into settings, from the tables
  *   help.c, man.c, completions.c   the same tables for people, man(1) and shells
- *   run.c        run, with wasi.c (what the guest sees), invoke.c (what is called), watch.c (the time limit)
- *   validate.c, inspect.c, snapshot.c, doctor.c, generate.c   the other commands
+ *   guest.c      a guest's life, with wasi.c (what it sees), invoke.c (what is called), watch.c (the time limit)
+ *   run.c, save.c   run; snapshot save and restore: guest.c with other options
+ *   state.c      snapshot files as they are read and written, for snapshot.c (inspect, verify), convert.c, diff.c, export.c too
+ *   validate.c, inspect.c, devices.c, doctor.c, generate.c   the other commands
  *   value.c, units.c, suggest.c, input.c, message.c   what they share
  */
 #include <errno.h>
@@ -33,17 +35,51 @@ static bool looks_like_module(const char *word)
     return strchr(word, '/') || strchr(word, '.') || !strcmp(word, "-") || access(word, F_OK) == 0;
 }
 
+/* group NULL: a command that stands alone, or a group. */
+static void offer_commands(cli_suggestion *near, const char *group)
+{
+    const cli_command *command;
+    for (size_t i = 0; (command = cli_command_at(i)); i++) {
+        const char *word = cli_word_in_group(command, group);
+        if (word && !command->hidden) cli_suggestion_offer(near, word);
+    }
+    if (!group) cli_suggestion_offer(near, "snapshot");
+}
+
 static int unknown_command(const char *word)
 {
     cli_suggestion near;
     cli_suggestion_init(&near, word);
-    const cli_command *command;
-    for (size_t i = 0; (command = cli_command_at(i)); i++)
-        if (!command->hidden) cli_suggestion_offer(&near, command->name);
+    offer_commands(&near, NULL);
     if (near.best)
         return cli_usage_error(false, NULL, "no command and no file is called '%s'; did you mean '%s'?", word,
                                near.best);
     return cli_usage_error(false, NULL, "no command and no file is called '%s'", word);
+}
+
+static int unknown_in_group(const char *group, const char *word)
+{
+    cli_suggestion near;
+    cli_suggestion_init(&near, word);
+    offer_commands(&near, group);
+    if (near.best) return cli_usage_error(false, group, "no command '%s %s'; did you mean '%s %s'?", group, word, group, near.best);
+    return cli_usage_error(false, group, "no command '%s %s'", group, word);
+}
+
+static bool is_help(const char *word) { return !strcmp(word, "--help") || !strcmp(word, "-h"); }
+
+static int dispatch_in_group(const char *group, int argc, char **argv)
+{
+    if (argc < 3) {
+        cli_print_group(stderr, group);
+        return CLI_EXIT_USAGE;
+    }
+    if (is_help(argv[2])) {
+        cli_print_group(stdout, group);
+        return CLI_EXIT_DONE;
+    }
+    const cli_command *command = cli_command_in_group(group, argv[2]);
+    return command ? cli_parse_and_run(command, argv + 3, (size_t)argc - 3) : unknown_in_group(group, argv[2]);
 }
 
 static int dispatch(int argc, char **argv)
@@ -54,11 +90,12 @@ static int dispatch(int argc, char **argv)
     }
     const char *word = argv[1];
     if (!strcmp(word, "--version") || !strcmp(word, "-V")) return print_version();
-    if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+    if (is_help(word)) {
         cli_print_overview(stdout);
         return CLI_EXIT_DONE;
     }
-    const cli_command *command = cli_command_find(word);
+    if (cli_is_group(word)) return dispatch_in_group(word, argc, argv);
+    const cli_command *command = cli_command_in_group(NULL, word);
     if (command) return cli_parse_and_run(command, argv + 2, (size_t)argc - 2);
     /* `tensor-wasm [options of run] MODULE` */
     if ((word[0] == '-' && word[1]) || looks_like_module(word))

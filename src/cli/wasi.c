@@ -52,10 +52,10 @@ static int prepare_env(cli_wasi *wasi, const cli_list *env)
 {
     for (size_t i = 0; i < env->count; i++) {
         if (!*env->items[i] || *env->items[i] == '=')
-            return cli_usage_error(false, "run", "--env: '%s' has no name; give NAME=VALUE or NAME", env->items[i]);
+            return cli_usage_error(false, wasi->command, "--env: '%s' has no name; give NAME=VALUE or NAME", env->items[i]);
         const char *pair = variable(wasi, env->items[i]);
         if (!pair)
-            return cli_usage_error(false, "run", "--env: %s is not set here, so it can't be taken over; give %s=VALUE",
+            return cli_usage_error(false, wasi->command, "--env: %s is not set here, so it can't be taken over; give %s=VALUE",
                                    env->items[i], env->items[i]);
         put_variable(wasi, pair);
     }
@@ -73,9 +73,9 @@ static int prepare_dir(cli_wasi *wasi, const char *text, tw_wasi_dir *dir)
         if (!dir->host) return CLI_EXIT_FAILURE;
     }
     if (!*dir->host || !*dir->guest)
-        return cli_usage_error(false, "run", "--dir: '%s' is not HOST or HOST::GUEST", text);
-    if (stat(dir->host, &about)) return cli_usage_error(false, "run", "--dir: %s: %s", dir->host, strerror(errno));
-    if (!S_ISDIR(about.st_mode)) return cli_usage_error(false, "run", "--dir: %s is not a folder", dir->host);
+        return cli_usage_error(false, wasi->command, "--dir: '%s' is not HOST or HOST::GUEST", text);
+    if (stat(dir->host, &about)) return cli_usage_error(false, wasi->command, "--dir: %s: %s", dir->host, strerror(errno));
+    if (!S_ISDIR(about.st_mode)) return cli_usage_error(false, wasi->command, "--dir: %s is not a folder", dir->host);
     return CLI_EXIT_DONE;
 }
 
@@ -91,7 +91,7 @@ static bool allocate(cli_wasi *wasi, size_t args, size_t env, size_t dirs)
 int cli_wasi_prepare(cli_wasi *wasi, const cli_list *dirs, const cli_list *env, const char *argv0,
                      const cli_operands *operands)
 {
-    *wasi = (cli_wasi){.options = TW_WASI_OPTIONS_INIT};
+    *wasi = (cli_wasi){.command = wasi->command, .options = TW_WASI_OPTIONS_INIT};
     if (!allocate(wasi, operands->count, env->count, dirs->count)) {
         cli_say("out of memory");
         return CLI_EXIT_FAILURE;

@@ -7,6 +7,7 @@
 
 /* What a guest sees of the world: options for the library, with the memory that they point to. */
 typedef struct cli_wasi {
+    const char *command; /* for usage errors; set before it is prepared */
     tw_wasi_options options;
     const char **args, **env;
     tw_wasi_dir *dirs;

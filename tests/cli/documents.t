@@ -4,7 +4,9 @@ Every option of every command is in each of them:
 
   $ tensor-wasm generate man > man; tensor-wasm generate bash > bash
   $ tensor-wasm generate zsh > zsh; tensor-wasm generate fish > fish
-  $ for c in run validate inspect snapshot devices doctor; do tensor-wasm $c --help; done | grep -o '^  .\{4\}--[a-z0-9-]*' |
+  $ actions=$(tensor-wasm snapshot --help | sed -n 's/^  \([a-z]*\)  .*/snapshot-\1/p'); echo $actions | wc -w
+  5
+  $ for c in run validate inspect $actions devices doctor; do tensor-wasm $(echo $c | tr - ' ') --help; done | grep -o '^  .\{4\}--[a-z0-9-]*' |
   >   sed 's/.*--//' | sort -u > options; test $(wc -l < options) -ge 20 && echo many
   many
   $ for o in $(cat options); do
@@ -23,8 +25,8 @@ Each is well formed, as far as its reader is installed:
 Apostrophes of the tables arrive:
 
   $ grep -c "argv0.*guest'..'s argument 0" zsh fish
-  zsh:1
-  fish:1
+  zsh:2
+  fish:2
 
 bash offers commands, options and the words of a choice:
 
@@ -40,6 +42,13 @@ bash offers commands, options and the words of a choice:
   off auto force
   $ bash complete.sh run --offload = f
   force
+  $ bash complete.sh snapshot ver
+  verify
+  $ bash complete.sh snapshot save --to ''
+  archive v2 v3 v4
+  $ bash complete.sh snapshot restore --absent; bash complete.sh snapshot restore --expect
+  ~
+  --expect-nonce
   $ bash complete.sh help doc
   doctor
   $ touch module.wasm; bash complete.sh validate mod

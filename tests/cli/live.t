@@ -58,11 +58,31 @@ A key signs what is written; with it, nothing else is read:
   $ tensor-wasm run --snapshot-key-file key --from-snapshot s.snap --invoke get count.wat
   40
   $ tensor-wasm run --snapshot-key-file key --from-snapshot a.snap --invoke get count.wat
-  ! tensor-wasm: a.snap: it has no signature, and the reader requires one
+  ! tensor-wasm: a.snap: it has no signature, and the reader requires one (unsigned)
   [1]
   $ tensor-wasm run --from-snapshot s.snap --invoke get count.wat
-  ! tensor-wasm: s.snap: it is signed with HMAC-SHA256, and the reader has no key for that
+  ! tensor-wasm: s.snap: it is signed with HMAC-SHA256, and the reader has no key for that (nokey)
   [1]
+
+Another one encrypts, and Ed25519 signs as well:
+
+  $ umask 077; printf '%02x' $(seq 40 71) > aead; printf '42%.0s' $(seq 32) > seed
+  $ umask 077; echo 2152f8d19b791d24453242e15f2eab6cb7cffa7b6a5ed30097960e069881db12 > ed
+  $ tensor-wasm run --aead-key-file aead --sign-ed25519-key-file seed --snapshot-after warm=e.snap count.wat
+  $ tensor-wasm run --aead-key-file aead --ed25519-public-key-file ed --from-snapshot e.snap --invoke get count.wat
+  40
+  $ tensor-wasm run --aead-key-file key --ed25519-public-key-file ed --from-snapshot e.snap --invoke get count.wat
+  ! tensor-wasm: e.snap: it was not encrypted with this key, or was changed since (aead)
+  [1]
+  $ tensor-wasm run --aead-key-file aead --from-snapshot a.snap --invoke get count.wat
+  ! tensor-wasm: a.snap: it is not encrypted, and the reader takes encrypted files only (aead)
+  [1]
+  $ tensor-wasm run --ed25519-public-key-file ed --from-snapshot a.snap --invoke get count.wat
+  ! tensor-wasm: a.snap: it has no signature, and the reader requires one (unsigned)
+  [1]
+  $ chmod 640 aead; tensor-wasm run --aead-key-file aead --snapshot-after warm=open.snap count.wat; ls open.snap 2>/dev/null
+  ! tensor-wasm: open.snap: the key file aead is open to others (mode 0640): chmod 600 it
+  [2]
 
 What can't be:
 

@@ -147,20 +147,20 @@ Files that can't be read, and command lines that can't be meant:
   ! tensor-wasm: folder: is a folder; name a snapshot file (io)
   [1]
   $ tensor-wasm snapshot ed.snap
-  ! tensor-wasm: nothing to work on: usage is 'tensor-wasm snapshot [options] inspect|verify|convert FILE [TO]'
+  ! tensor-wasm: no command 'snapshot ed.snap'
   ! See 'tensor-wasm snapshot --help'.
   [2]
   $ tensor-wasm snapshot verfy ed.snap
-  ! tensor-wasm: 'verfy' is nothing to do with a snapshot: it is inspect, verify or convert; did you mean 'verify'?
+  ! tensor-wasm: no command 'snapshot verfy'; did you mean 'snapshot verify'?
   ! See 'tensor-wasm snapshot --help'.
   [2]
   $ tensor-wasm snapshot verify --expect-nonce 0g ed.snap
   ! tensor-wasm: --expect-nonce: '0g' is not 32 hexadecimal digits
-  ! See 'tensor-wasm snapshot --help'.
+  ! See 'tensor-wasm snapshot verify --help'.
   [2]
   $ tensor-wasm snapshot verify --min-sequence=-1 ed.snap
   ! tensor-wasm: --min-sequence: '-1' is not a number, like 4
-  ! See 'tensor-wasm snapshot --help'.
+  ! See 'tensor-wasm snapshot verify --help'.
   [2]
   $ tensor-wasm snapshot verify --min-sequence=18446744073709551616 ed.snap 2>&1 | head -1
   tensor-wasm: --min-sequence: '18446744073709551616' is not a number, like 4
@@ -200,14 +200,10 @@ Converting keeps the state, and says what the new file lacks:
   $ ls no.snap 2>/dev/null
   [2]
   $ tensor-wasm snapshot convert in.snap
-  ! tensor-wasm: convert needs the file to write: snapshot convert FILE TO
-  ! See 'tensor-wasm snapshot --help'.
+  ! tensor-wasm: nothing to work on: usage is 'tensor-wasm snapshot convert [options] FILE TO'
+  ! See 'tensor-wasm snapshot convert --help'.
   [2]
   $ tensor-wasm snapshot convert in.snap -
-  ! tensor-wasm: convert writes a file, not stdout: snapshot convert FILE TO
-  ! See 'tensor-wasm snapshot --help'.
-  [2]
-  $ tensor-wasm snapshot save in.snap
-  ! tensor-wasm: a guest's snapshot is written by 'tensor-wasm run --snapshot-after EXPORT=FILE'
-  ! See 'tensor-wasm snapshot --help'.
+  ! tensor-wasm: it writes a file, not stdout
+  ! See 'tensor-wasm snapshot convert --help'.
   [2]

@@ -18,7 +18,8 @@ The version and the overview:
 
 Each command explains itself, by --help and by help:
 
-  $ for c in run validate inspect snapshot devices doctor help; do
+  $ for c in run validate inspect 'snapshot save' 'snapshot restore' 'snapshot inspect' 'snapshot verify' 'snapshot convert' \
+  >     devices doctor help; do
   >   tensor-wasm $c --help > a && tensor-wasm help $c > b && cmp a b && tensor-wasm $c -h | cmp - a &&
   >   head -1 a && grep -c '^Examples:' a
   > done
@@ -28,7 +29,15 @@ Each command explains itself, by --help and by help:
   1
   tensor-wasm inspect: tells of every loop whether it can be offloaded, or why not
   1
-  tensor-wasm snapshot: checks a snapshot file, says what is in it, or writes it in another format
+  tensor-wasm snapshot save: runs a module up to the end of a call and writes its state to a file
+  1
+  tensor-wasm snapshot restore: goes on from a snapshot file: calls a function of the guest in it
+  1
+  tensor-wasm snapshot inspect: checks a snapshot file and says what is in it
+  1
+  tensor-wasm snapshot verify: says whether a snapshot file is all that it has to be
+  1
+  tensor-wasm snapshot convert: writes the state of a snapshot file in another format, or with other keys
   1
   tensor-wasm devices: lists devices that buffers can be shared with
   1
@@ -37,9 +46,24 @@ Each command explains itself, by --help and by help:
   tensor-wasm help: explains a command
   1
 
+A group lists its commands:
+
+  $ tensor-wasm snapshot --help > a && tensor-wasm help snapshot > b && cmp a b && tensor-wasm snapshot 2>&1 >/dev/null | cmp - a
+  $ grep -c '^  [a-z]' a; tensor-wasm snapshot > /dev/null 2>&1
+  5
+  [2]
+  $ tensor-wasm snapshot sav x
+  ! tensor-wasm: no command 'snapshot sav'; did you mean 'snapshot save'?
+  ! See 'tensor-wasm snapshot --help'.
+  [2]
+  $ tensor-wasm help snapshot sav
+  ! tensor-wasm: no command 'sav'
+  ! See 'tensor-wasm --help'.
+  [2]
+
 No line of help is wider than a terminal:
 
-  $ for c in run validate inspect snapshot devices doctor help; do tensor-wasm $c --help; done | awk 'length > 100'
+  $ for c in run validate inspect snapshot 'snapshot save' 'snapshot restore' devices doctor help; do tensor-wasm $c --help; done | awk 'length > 100'
 
 What is nearly right is named:
 
@@ -156,7 +180,7 @@ Values are looked at, in both ways of writing them:
   [2]
   $ tensor-wasm snapshot verify --hmac-key-file
   ! tensor-wasm: --hmac-key-file needs a file
-  ! See 'tensor-wasm snapshot --help'.
+  ! See 'tensor-wasm snapshot verify --help'.
   [2]
 
 The guest's world is checked before anything runs:

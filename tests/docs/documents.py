@@ -71,8 +71,8 @@ class Program:
         self.path, self.known = path, {}
         overview = self.ask("--help")
         commands = re.search(r"^Commands:\n((?:  .*\n)+)", overview, re.M)
-        names = re.findall(r"^  ([a-z]+)", commands.group(1), re.M) if commands else []
-        self.commands = {name: set(re.findall(r"--[a-z][a-z0-9-]*", self.ask(name, "--help"))) for name in names}
+        names = re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ", commands.group(1), re.M) if commands else []
+        self.commands = {name: set(re.findall(r"--[a-z][a-z0-9-]*", self.ask(*name.split(), "--help"))) for name in names}
         self.general = set(re.findall(r"--[a-z][a-z0-9-]*", overview))
 
     def ask(self, *words):
@@ -84,9 +84,11 @@ class Program:
 
 def check_command(words, program):
     """words: behind `tensor-wasm`. Stops at what is the guest's."""
-    command = words[0] if words and words[0] in program.commands else "run"
-    if words and re.fullmatch(r"[a-z]{3,}", words[0]) and words[0] not in (*program.commands, "generate"):
-        yield f"there is no command {words[0]}"
+    groups = {name.split()[0] for name in program.commands if " " in name}
+    name = " ".join(words[:2]) if words and words[0] in groups else words[0] if words else ""
+    command = name if name in program.commands else "run"
+    if re.fullmatch(r"[a-z]{3,}( [a-z]{3,})?", name) and name not in (*program.commands, *groups, "generate"):
+        yield f"there is no command {name}"
     known = program.commands.get(command, set()) | program.general
     for word in words:
         if command == "run" and re.search(r"\.(wasm|wat)$|^MODULE$", word):
@@ -189,7 +191,7 @@ class Played(Program):
     """Stands in for the program in the self-test."""
 
     def __init__(self):  # pylint: disable=super-init-not-called
-        self.commands = {"run": {"--report"}, "inspect": {"--dump", "--json"}}
+        self.commands = {"run": {"--report"}, "inspect": {"--dump", "--json"}, "shot save": {"--to"}}
         self.general = {"--help"}
 
 
@@ -204,6 +206,9 @@ PLANTED = [
     ("    $ tensor-wasm run --reprot x.wasm", True),
     ("    $ tensor-wasm run --report x.wasm --whatever", False),
     ("`tensor-wasm inspct x.wasm`", True),
+    ("`tensor-wasm shot save --to v2 x.wasm`", False),
+    ("`tensor-wasm shot save --report x.wasm`", True),
+    ("`tensor-wasm shot sav x.wasm`", True),
     ("```\ntensor-wasm inspect --report x.wasm\n```", True),
     ("```\ntensor-wasm x.wasm --anything\n```", False),
 ]
