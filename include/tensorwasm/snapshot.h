@@ -189,6 +189,22 @@ tw_status tw_snapshot_restore(const tw_snapshot_reader *reader, const uint8_t *b
                               tw_snapshot_class *why, tw_error *error);
 void tw_snapshot_free(tw_snapshot *snapshot);
 
+/* ---- comparing ---- */
+
+typedef struct tw_snapshot_diff_options {
+    size_t size;
+    tw_format format;
+    bool state_only; /* tenant, name, time, sequence number and nonce don't count */
+} tw_snapshot_diff_options;
+#define TW_SNAPSHOT_DIFF_OPTIONS_INIT {.size = sizeof(tw_snapshot_diff_options)}
+
+/* What differs between two snapshots: metadata; of instances the module, globals, tables, dropped segments and what WASI told; memories
+ * by ranges of pages of 4 KiB, with how many bytes are others. How the files are written doesn't count: format, signature,
+ * encryption. *text is malloc'd, free() it; as text it is empty when all is the same, as JSON an object with "same". Options NULL =
+ * defaults. */
+tw_status tw_snapshot_diff(const tw_snapshot *a, const tw_snapshot *b, const tw_snapshot_diff_options *options, bool *same, char **text,
+                           tw_error *error);
+
 /* ---- running instances ---- */
 
 typedef struct tw_capture_options {
