@@ -53,8 +53,9 @@ tw_status tw_core_new(const tw_core_options *options, tw_core **out, tw_error *e
 {
     tw_core *core = calloc(1, sizeof *core);
     TW_TRY_ALLOC(core, error);
-    core->engine = wasm_engine_new_with_config(configure(options));
-    tw_status status = core->engine ? tw_faults_install(error) : tw_fail(error, TW_INTERNAL, "no engine");
+    tw_status status = tw_faults_install_last(error);
+    if (status == TW_OK) core->engine = wasm_engine_new_with_config(configure(options));
+    if (status == TW_OK) status = core->engine ? tw_faults_install(error) : tw_fail(error, TW_INTERNAL, "no engine");
     if (status != TW_OK) {
         if (core->engine) wasm_engine_delete(core->engine);
         free(core);

@@ -26,7 +26,8 @@ typedef struct table {
 #define WRITER (-1)
 
 static table memories, codes;
-static struct sigaction previous_segv, previous_bus, previous_trap;
+static struct sigaction previous_segv, previous_bus, previous_trap; /* the engine's */
+static struct sigaction first_segv, first_bus;                      /* that were there before the engine */
 
 static void read_lock(table *t)
 {
@@ -206,6 +207,25 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     errno = saved;
 }
 
+/* The engine makes no trap of this one. Who was asked as a guest, and passed, is asked as a host. */
+static bool serve_unclaimed(const siginfo_t *info, ucontext_t *context)
+{
+    range memory;
+    if (!find(&memories, (uintptr_t)info->si_addr, &memory)) return false;
+    tw_fault fault = {.address = info->si_addr, .is_write = was_write(context), .is_bus = info->si_signo == SIGBUS,
+                      .can_step = STEPS && !sigismember(&context->uc_sigmask, SIGTRAP)};
+    tw_fault_verdict verdict = memory.callback(memory.context, &fault);
+    if (verdict == TW_FAULT_SERVED_ONCE) begin_step(&memory, &fault, context);
+    return verdict != TW_FAULT_PASS;
+}
+
+static void on_unclaimed(int signal, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    if (!serve_unclaimed(info, context)) forward(signal == SIGSEGV ? &first_segv : &first_bus, signal, info, context);
+    errno = saved;
+}
+
 static void on_step(int signal, siginfo_t *info, void *context)
 {
     int saved = errno;
@@ -229,10 +249,26 @@ static void install(void)
         install_error = errno;
 }
 
+static void install_last(void)
+{
+    if (!own(SIGSEGV, on_unclaimed, &first_segv) || !own(SIGBUS, on_unclaimed, &first_bus)) install_error = errno;
+}
+
+static tw_status install_once(pthread_once_t *once, void (*how)(void), tw_error *error)
+{
+    pthread_once(once, how);
+    if (install_error) return tw_fail(error, TW_IO, "can't install signal handlers: %s", strerror(install_error));
+    return TW_OK;
+}
+
+tw_status tw_faults_install_last(tw_error *error)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    return install_once(&once, install_last, error);
+}
+
 tw_status tw_faults_install(tw_error *error)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, install);
-    if (install_error) return tw_fail(error, TW_IO, "can't install signal handlers: %s", strerror(install_error));
-    return TW_OK;
+    return install_once(&once, install, error);
 }

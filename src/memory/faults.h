@@ -11,7 +11,10 @@
  *   address in a registered range   → its callback decides: SERVED (the page is there now, the instruction runs
  *                                     again) or PASS
  *   anything else, or PASS          → the handler that was there before ours: the engine's, which makes a trap of it
- *                                     when the program counter lies in guest code, and passes on what isn't its own
+ *                                     when the instruction is one that may trap, and passes on what isn't its own
+ *
+ * Not every access of guest code may trap: a memory.copy or memory.init of a few bytes is compiled to a check and moves that the
+ * engine takes for sure. So behind the engine stands a second handler of ours, which asks the callback again, as for host code.
  *
  * The engine knows nothing of SIGBUS: one of guest code in a registered range is handed to it as an access out of bounds.
  *
@@ -45,7 +48,8 @@ typedef struct tw_fault {
 /* Runs in a signal handler, on the faulting thread: only async-signal-safe things, errno is kept for it. */
 typedef tw_fault_verdict (*tw_fault_callback)(void *context, const tw_fault *fault);
 
-/* Takes over both signals. Call it after the engine has installed its own handlers; only the first call acts. */
+/* The handler behind the engine's, before that installs its own; and then the one in front of it. Only the first calls act. */
+tw_status tw_faults_install_last(tw_error *error);
 tw_status tw_faults_install(tw_error *error);
 
 /* Ranges must not overlap. False when out of memory. Any thread, not from a callback. */
