@@ -11,6 +11,8 @@
  * Option structs start with `size`: set it with the TW_…_INIT macro, then set fields by name. A library newer than the
  * program fills what the program doesn't know with defaults.
  *
+ * A process that has an engine may fork only to exec: threads, signal handlers and memory of the child aren't the engine's.
+ *
  * A failed call returns a tw_status other than TW_OK, writes *error where one is passed (NULL is fine), and leaves its
  * outputs untouched. Strings are UTF-8. */
 
@@ -202,6 +204,7 @@ tw_status tw_instance_call(tw_instance *instance, const char *name, const tw_val
                            size_t result_count, tw_error *error);
 /* Ends whatever the instance does, from any thread; later calls give TW_TERMINATED. A second time: TW_TERMINATED. */
 tw_status tw_instance_terminate(tw_instance *instance, tw_error *error);
+/* Does nothing inside a call of the instance (a host function): free it when that has returned. */
 void tw_instance_free(tw_instance *instance);
 /* After TW_EXIT. */
 int32_t tw_instance_exit_code(const tw_instance *instance);
@@ -211,7 +214,8 @@ tw_status tw_instance_memory(tw_instance *instance, const char *name, uint8_t **
 /* ---- pools ---- */
 
 /* Instances of one module that are used again: to take one costs microseconds. What comes out is as tw_instance_spawn would make it,
- * whatever was done to it before: memory and its size, globals, tables, what WASI knows. A pool is for one tenant. Any thread. */
+ * whatever was done to it before: memory and its size, globals, tables, what WASI knows. A pool is for one tenant. Any thread; but
+ * while a pool is being freed no other may use it. */
 typedef struct tw_instance_pool tw_instance_pool;
 typedef struct tw_instance_pool_options {
     size_t size;
@@ -222,10 +226,14 @@ typedef struct tw_instance_pool_options {
 /* spawn: as for tw_instance_spawn; what it points to must outlive the pool. Keeps the module. */
 tw_status tw_instance_pool_new(tw_module *module, const tw_spawn_options *spawn, const tw_instance_pool_options *options, tw_instance_pool **out,
                       tw_error *error);
-/* One that was given back, or a new one. The start function runs on this thread. Fails as tw_instance_spawn does. */
+/* One that was given back, or a new one; there may be any number of them. Its start function runs on this thread, and files for
+ * WASI's output begin anew, as with a spawn. Fails as tw_instance_spawn does. */
 tw_status tw_instance_pool_take(tw_instance_pool *pool, tw_instance **out, tw_error *error);
 /* Instead of tw_instance_free: resets the instance and keeps it. One that trapped, exited, ran out of time, was terminated, has
- * grown a table or dropped a segment is freed, and so is one that wasn't taken from this pool. Not while it runs. */
+ * grown a table or dropped a segment is freed, and so is one that wasn't taken from this pool. Files that its guest had open are closed.
+ * The handle is given up, as by tw_instance_free. Who goes on using it all the same harms nobody as long as the pool keeps the instance:
+ * calls give TW_INVALID_ARGUMENT, to give it back again or to free it does nothing. Nor does this do anything inside a call of the
+ * instance, which stays the caller's. */
 void tw_instance_pool_give(tw_instance_pool *pool, tw_instance *instance);
 /* How many are ready. */
 size_t tw_instance_pool_idle(tw_instance_pool *pool);

@@ -76,7 +76,7 @@ tw_status tw_instance_terminate(tw_instance *instance, tw_error *error)
 
 void tw_instance_free(tw_instance *instance)
 {
-    if (instance) tw_runtime_free(instance);
+    if (instance && tw_stop_check_idle(&instance->stopper, NULL) == TW_OK) tw_runtime_free(instance);
 }
 
 int32_t tw_instance_exit_code(const tw_instance *instance) { return instance ? instance->exit_code : 0; }
@@ -85,6 +85,7 @@ tw_status tw_instance_memory(tw_instance *instance, const char *name, uint8_t **
 {
     if (!instance || !name || !base || !size)
         return tw_fail(error, TW_INVALID_ARGUMENT, "tw_instance_memory: a required pointer is NULL");
+    TW_TRY(tw_stop_check_owner(&instance->stopper, error));
     return tw_runtime_memory(instance, name, base, size, error);
 }
 

@@ -40,10 +40,8 @@ static tw_status call_with(const tw_instance_import *import, tw_store *store, tw
     return TW_OK;
 }
 
-static tw_status on_import(void *context, tw_store *store, tw_raw *values, size_t count, tw_error *error)
+static tw_status call_import(const tw_instance_import *import, tw_store *store, tw_raw *values, tw_error *error)
 {
-    (void)count;
-    const tw_instance_import *import = context;
     tw_val few[FEW], *vals = few;
     size_t needed = (size_t)import->type->param_count + import->type->result_count;
     if (needed > FEW) vals = malloc(needed * sizeof *vals);
@@ -51,6 +49,18 @@ static tw_status on_import(void *context, tw_store *store, tw_raw *values, size_
     tw_status status = call_with(import, store, values, vals, error);
     if (vals != few) free(vals);
     return status;
+}
+
+/* With the guest's memory whole: it isn't called once the guest is being stopped. */
+static tw_status on_import(void *context, tw_store *store, tw_raw *values, size_t count, tw_error *error)
+{
+    (void)count;
+    tw_instance *instance = tw_store_owner(store);
+    bool may = tw_stop_enter_host(&instance->stopper);
+    tw_status status = may ? call_import(context, store, values, error) : TW_OK;
+    bool go_on = tw_stop_leave_host(&instance->stopper) && may;
+    if (status != TW_OK || go_on) return status;
+    return tw_fail(error, TW_TERMINATED, "the instance was stopped at a host function");
 }
 
 /* ---- resolving ---- */

@@ -196,16 +196,6 @@ tw_status tw_runtime_spawn_pooled(tw_module *module, const tw_spawn_options *opt
     return spawn(module, options, NULL, true, out, error);
 }
 
-tw_status tw_runtime_start_again(tw_instance *instance, tw_error *error)
-{
-    tw_ending ending;
-    if (!instance->baseline.has_start) return TW_OK;
-    TW_TRY(tw_stop_begin(&instance->stopper, instance->timeout_ns, error));
-    tw_status status = tw_store_call(instance->store, &instance->baseline.start, NULL, 0, &ending);
-    tw_stop reason = tw_stop_end(&instance->stopper);
-    return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
-}
-
 void tw_runtime_free(tw_instance *instance)
 {
     tw_stopper_destroy(&instance->stopper);

@@ -303,10 +303,10 @@ void tw_stubs_call(tw_stubs *stubs, tw_store *store)
 static bool arrive(tw_stub *site, const tw_slot *memory, tw_raw *values, tw_answer *answer)
 {
     tw_stubs *stubs = site->stubs;
-    tw_stop_enter_kernel(stubs->stopper);
+    tw_stop_enter_host(stubs->stopper);
     tw_dispatch_arrive(stubs->dispatch, site->entry, values, memory ? memory->base : NULL,
                        memory ? atomic_load_explicit(&memory->size, memory_order_relaxed) : 0, answer);
-    return tw_stop_leave_kernel(stubs->stopper);
+    return tw_stop_leave_host(stubs->stopper);
 }
 
 static tw_status stopped(tw_stub *site, const tw_answer *answer, tw_error *error)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "instance/pool.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 tw_status tw_runtime_pool_new(tw_module *module, const tw_spawn_options *options, uint32_t max_idle, tw_instance_pool **out,
                               tw_error *error)
 {
+    static atomic_uint_fast64_t pools;
     tw_instance_pool *pool = calloc(1, sizeof *pool);
     TW_TRY_ALLOC(pool, error);
+    pool->number = atomic_fetch_add(&pools, 1) + 1;
     pool->module = module;
     pool->options = *options;
     pool->options.capturable = true;
@@ -37,7 +40,7 @@ static tw_instance *pop(tw_instance_pool *pool)
 static tw_status make(tw_instance_pool *pool, tw_instance **out, tw_error *error)
 {
     TW_TRY(tw_runtime_spawn_pooled(pool->module, &pool->options, out, error));
-    (*out)->pool = pool;
+    (*out)->pool = pool->number;
     return TW_OK;
 }
 
@@ -45,9 +48,10 @@ tw_status tw_runtime_pool_take(tw_instance_pool *pool, tw_instance **out, tw_err
 {
     tw_instance *instance = pop(pool);
     if (!instance) return make(pool, out, error);
-    tw_status status = tw_runtime_start_again(instance, error);
+    tw_stop_take_up(&instance->stopper);
+    tw_status status = tw_runtime_start_again(instance, pool->options.wasi, error);
     if (status == TW_OK) {
-        instance->pool = pool;
+        instance->pool = pool->number;
         *out = instance;
         return TW_OK;
     }
@@ -59,7 +63,7 @@ tw_status tw_runtime_pool_take(tw_instance_pool *pool, tw_instance **out, tw_err
 static bool put_aside(tw_instance_pool *pool, tw_instance *instance)
 {
     pthread_mutex_lock(&pool->lock);
-    bool kept = pool->idle_count < pool->max_idle;
+    bool kept = pool->idle_count < pool->max_idle && tw_stop_put_aside(&instance->stopper);
     if (kept) {
         instance->next_idle = pool->idle;
         pool->idle = instance;
@@ -71,9 +75,10 @@ static bool put_aside(tw_instance_pool *pool, tw_instance *instance)
 
 void tw_runtime_pool_give(tw_instance_pool *pool, tw_instance *instance)
 {
-    bool ours = instance->pool == pool; /* another pool's could be another tenant's */
-    instance->pool = NULL;
-    if (!ours || !tw_runtime_reset(instance, pool->options.wasi) || !put_aside(pool, instance)) tw_runtime_free(instance);
+    if (tw_stop_check_idle(&instance->stopper, NULL) != TW_OK) return; /* a pool has it, or its own call goes on */
+    bool ours = instance->pool == pool->number; /* another pool's could be another tenant's */
+    instance->pool = 0;
+    if (!ours || !tw_runtime_reset(instance) || !put_aside(pool, instance)) tw_runtime_free(instance);
 }
 
 void tw_runtime_pool_free(tw_instance_pool *pool)

@@ -9,6 +9,7 @@
 #include "instance/runtime.h"
 
 struct tw_instance_pool {
+    uint64_t number;          /* in this process, from 1: another pool may come to lie where one lay */
     tw_module *module;
     tw_spawn_options options; /* what they point to is the embedder's */
     tw_wasi_options wasi;

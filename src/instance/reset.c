@@ -163,23 +163,41 @@ static bool put_memory(const tw_instance *instance)
            (!grown || tw_store_memory_grow(instance->store, &instance->baseline.linear, 0));
 }
 
-static bool put_wasi(tw_instance *instance, const tw_wasi_options *options)
+/* What the guest had open, and the embedder's files for its output: nobody else may want to wait for them. */
+static bool close_wasi(const tw_instance *instance)
+{
+    static const tw_wasi_setup none;
+    return !instance->kept.has_wasi || tw_store_set_wasi(instance->store, &none, NULL) == TW_OK;
+}
+
+static tw_status open_wasi(tw_instance *instance, const tw_wasi_options *options, tw_error *error)
 {
     tw_wasi_setup setup;
-    if (!options) return true;
-    bool ok = tw_runtime_wasi_setup(options, &setup, NULL) == TW_OK && tw_store_set_wasi(instance->store, &setup, NULL) == TW_OK;
+    tw_status status = tw_runtime_wasi_setup(options, &setup, error);
+    if (status == TW_OK) status = tw_store_set_wasi(instance->store, &setup, error);
     tw_runtime_wasi_free(&setup);
     tw_files_free(&instance->kept.files);
     tw_runtime_begin_wasi(instance, options);
-    return ok;
+    return status;
 }
 
-bool tw_runtime_reset(tw_instance *instance, const tw_wasi_options *wasi)
+bool tw_runtime_reset(tw_instance *instance)
 {
     const tw_slot *memory = instance->baseline.memory;
     if (instance->spoiled || has_dropped(instance) || (memory && atomic_load(&memory->lost))) return false;
     if (tw_stop_begin(&instance->stopper, 0, NULL) != TW_OK) return false; /* terminated, or in a call */
-    bool ok = put_tables(instance) && put_globals(instance) && put_memory(instance) && put_wasi(instance, wasi);
+    bool ok = put_tables(instance) && put_globals(instance) && put_memory(instance) && close_wasi(instance);
     instance->exit_code = 0;
     return tw_stop_end(&instance->stopper) == TW_STOP_NONE && ok;
+}
+
+tw_status tw_runtime_start_again(tw_instance *instance, const tw_wasi_options *wasi, tw_error *error)
+{
+    tw_ending ending;
+    if (wasi) TW_TRY(open_wasi(instance, wasi, error));
+    if (!instance->baseline.has_start) return TW_OK;
+    TW_TRY(tw_stop_begin(&instance->stopper, instance->timeout_ns, error));
+    tw_status status = tw_store_call(instance->store, &instance->baseline.start, NULL, 0, &ending);
+    tw_stop reason = tw_stop_end(&instance->stopper);
+    return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
 }

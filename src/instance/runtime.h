@@ -207,7 +207,7 @@ struct tw_instance {
     bool pooled, watches_files;
     bool spoiled;                 /* a call hasn't come back well */
     tw_baseline baseline;         /* of a pooled one */
-    const tw_instance_pool *pool; /* that it was taken from; NULL while it is idle */
+    uint64_t pool;                /* number of the pool that it was taken from; 0 = none, or it is idle */
     struct tw_instance *next_idle;
 };
 
@@ -223,10 +223,11 @@ void tw_runtime_free(tw_instance *instance);
 
 /* An instance that can be reset. */
 tw_status tw_runtime_spawn_pooled(tw_module *module, const tw_spawn_options *options, tw_instance **out, tw_error *error);
-/* Fresh but for its start function, with WASI set up anew. False: it can't be, free it. */
-bool tw_runtime_reset(tw_instance *instance, const tw_wasi_options *wasi);
-/* The start function of one that was reset. */
-tw_status tw_runtime_start_again(tw_instance *instance, tw_error *error);
+/* Fresh but for WASI, of which only what the guest had open is closed, and its start function. False: it can't be, free it. */
+bool tw_runtime_reset(tw_instance *instance);
+/* The rest of a start, of one that was reset: WASI as for a new one (NULL: none), which begins files for output anew, and the start
+ * function. */
+tw_status tw_runtime_start_again(tw_instance *instance, const tw_wasi_options *wasi, tw_error *error);
 /* Between tw:init and the start function. */
 tw_status tw_runtime_take_baseline(tw_instance *instance, tw_error *error);
 /* Our side of WASI for a guest that begins. */

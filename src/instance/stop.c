@@ -20,7 +20,7 @@ static bool close_slots(tw_stopper *stopper)
 static uint64_t stop(tw_stopper *stopper, tw_stop reason)
 {
     if (reason > atomic_load(&stopper->reason)) atomic_store(&stopper->reason, reason);
-    bool again = !atomic_load(&stopper->in_kernel) && close_slots(stopper);
+    bool again = !atomic_load(&stopper->in_host) && close_slots(stopper);
     tw_waker_wake(&stopper->waker);
     return tw_clock_after(again ? SOON_NS : AGAIN_NS);
 }
@@ -61,13 +61,27 @@ void tw_stop_add_slot(tw_stopper *stopper, tw_slot *slot)
     pthread_mutex_unlock(&stopper->lock);
 }
 
+/* These two under the lock. */
+static tw_status check_owner(const tw_stopper *stopper, tw_error *error)
+{
+    if (!stopper->aside) return TW_OK;
+    return tw_fail(error, TW_INVALID_ARGUMENT, "the instance has been given back to its pool: it isn't the caller's any more");
+}
+
+static tw_status check_idle(const tw_stopper *stopper, tw_error *error)
+{
+    if (stopper->running) return tw_fail(error, TW_BUSY, "the instance is in the middle of a call");
+    return TW_OK;
+}
+
 static tw_status enter(tw_stopper *stopper, bool timed, tw_error *error)
 {
+    TW_TRY(check_owner(stopper, error));
     if (stopper->torn)
         return tw_fail(error, TW_TERMINATED, "the instance has been terminated: it was stopped in the middle of a kernel, and "
                                              "its memory is torn");
     if (stopper->terminated) return tw_fail(error, TW_TERMINATED, "the instance has been terminated");
-    if (stopper->running) return tw_fail(error, TW_BUSY, "the instance is in the middle of a call");
+    TW_TRY(check_idle(stopper, error));
     stopper->running = true;
     stopper->timed = timed;
     for (uint32_t i = 0; i < stopper->slot_count; i++) tw_slot_enter(stopper->slots[i]);
@@ -100,9 +114,9 @@ tw_stop tw_stop_end(tw_stopper *stopper)
 
 /* Without a lock: we take the flag away and then look at the reason, stop() sets the reason and then looks at the flag; so
  * one of the two at least closes the slots. */
-bool tw_stop_leave_kernel(tw_stopper *stopper)
+bool tw_stop_leave_host(tw_stopper *stopper)
 {
-    atomic_store(&stopper->in_kernel, false);
+    atomic_store(&stopper->in_host, false);
     if (atomic_load(&stopper->reason) == TW_STOP_NONE) return true;
     pthread_mutex_lock(&stopper->lock);
     close_slots(stopper);
@@ -117,13 +131,48 @@ void tw_stop_tear(tw_stopper *stopper)
     pthread_mutex_unlock(&stopper->lock);
 }
 
+bool tw_stop_put_aside(tw_stopper *stopper)
+{
+    pthread_mutex_lock(&stopper->lock);
+    bool done = !stopper->terminated && !stopper->running;
+    stopper->aside = done;
+    pthread_mutex_unlock(&stopper->lock);
+    return done;
+}
+
+void tw_stop_take_up(tw_stopper *stopper)
+{
+    pthread_mutex_lock(&stopper->lock);
+    stopper->aside = false;
+    pthread_mutex_unlock(&stopper->lock);
+}
+
+tw_status tw_stop_check_owner(tw_stopper *stopper, tw_error *error)
+{
+    pthread_mutex_lock(&stopper->lock);
+    tw_status status = check_owner(stopper, error);
+    pthread_mutex_unlock(&stopper->lock);
+    return status;
+}
+
+tw_status tw_stop_check_idle(tw_stopper *stopper, tw_error *error)
+{
+    pthread_mutex_lock(&stopper->lock);
+    tw_status status = check_owner(stopper, error);
+    if (status == TW_OK) status = check_idle(stopper, error);
+    pthread_mutex_unlock(&stopper->lock);
+    return status;
+}
+
 tw_status tw_stop_terminate(tw_stopper *stopper, tw_error *error)
 {
     pthread_mutex_lock(&stopper->lock);
+    tw_status owner = check_owner(stopper, error);
     bool before = stopper->terminated, running = stopper->running;
-    stopper->terminated = true;
-    if (!before && running) stop(stopper, TW_STOP_TERMINATED);
+    if (owner == TW_OK) stopper->terminated = true;
+    if (owner == TW_OK && !before && running) stop(stopper, TW_STOP_TERMINATED);
     pthread_mutex_unlock(&stopper->lock);
+    TW_TRY(owner);
     if (before) return tw_fail(error, TW_TERMINATED, "the instance has been terminated already");
     if (running) return tw_watch_arm(stopper->watch, &stopper->alarm, tw_clock_after(SOON_NS), error);
     return TW_OK;

@@ -10,57 +10,15 @@
 
 #include <cmocka.h>
 
+#include "../support/no_memory.h"
 #include "devices.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if !NO_MEMORY_OURS
 int main(void)
 {
     return TEST_SKIPPED;
 }
 #else
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
-void __libc_free(void *old);
-#define SHOWN __attribute__((visibility("default")))
-
-static long left = -1; /* allocations until one fails; -1 = none does */
-static long failed, blocks;
-
-static bool fails(void)
-{
-    if (left < 0 || left-- > 0) return false;
-    failed++;
-    return true;
-}
-
-SHOWN void *malloc(size_t size)
-{
-    void *block = fails() ? NULL : __libc_malloc(size);
-    blocks += block != NULL;
-    return block;
-}
-
-SHOWN void *calloc(size_t count, size_t size)
-{
-    void *block = fails() ? NULL : __libc_calloc(count, size);
-    blocks += block != NULL;
-    return block;
-}
-
-SHOWN void *realloc(void *old, size_t size)
-{
-    void *block = fails() ? NULL : __libc_realloc(old, size);
-    blocks += block != NULL && old == NULL;
-    return block;
-}
-
-SHOWN void free(void *old)
-{
-    blocks -= old != NULL;
-    __libc_free(old);
-}
 
 static const char *cuda, *opencl;
 
@@ -91,17 +49,15 @@ static void every_allocation_may_fail(void **state)
         bool all_done = false;
         long refused = 0;
         for (long n = 0; !all_done; n++) {
-            long before = blocks;
-            failed = 0;
-            left = n;
+            long before = no_memory_blocks;
+            no_memory_at(n);
             tw_status status = use((tw_backend)backend);
-            left = -1;
-            all_done = failed == 0;
+            all_done = !no_memory_ends();
             /* unavailable: the loader had no memory */
             if (!all_done) assert_true(status == TW_OK || status == TW_NO_MEMORY || status == TW_UNAVAILABLE);
             else assert_int_equal(status, TW_OK);
-            if (blocks != before)
-                fail_msg("%s, allocation %ld: %ld blocks", tw_backend_name((tw_backend)backend), n, blocks - before);
+            if (no_memory_blocks != before)
+                fail_msg("%s, allocation %ld: %ld blocks", tw_backend_name((tw_backend)backend), n, no_memory_blocks - before);
             assert_true(n < 1000);
             refused += status == TW_NO_MEMORY;
         }
@@ -121,9 +77,9 @@ static void a_set_that_had_no_memory_tries_again(void **state)
     tw_buffer *buffer;
     bool refused = false;
     for (long n = 0; n < 1000; n++) {
-        left = n;
+        no_memory_at(n);
         tw_status status = test_try(devices, TW_BACKEND_HOST, 0, 1, &buffer, NULL);
-        left = -1;
+        no_memory_ends();
         if (status == TW_OK) tw_buffer_free(buffer);
         refused = refused || status == TW_NO_MEMORY;
         if (status == TW_OK) break;

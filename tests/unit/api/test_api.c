@@ -12,40 +12,19 @@
 
 #include <cmocka.h>
 
-#include "../../handlers.h"
-#include "tensorwasm/tensorwasm.h"
+#include "../../support/embedder.h"
 
-static tw_engine *engine;
-static tw_error error;
-
-#define OK(expression)                                                                             \
-    do {                                                                                           \
-        if ((expression) != TW_OK) fail_msg("%s: %s", #expression, error.message);                 \
-    } while (0)
-
-static tw_module *module_of(const char *text)
-{
-    tw_module *module;
-    OK(tw_module_new(engine, (const uint8_t *)text, strlen(text), &module, &error));
-    return module;
-}
+static const tw_spawn_options plain = TW_SPAWN_OPTIONS_INIT;
 
 static tw_status refusal_of(const char *text)
 {
     return tw_module_validate(engine, (const uint8_t *)text, strlen(text), &error);
 }
 
-static tw_instance *spawn(tw_module *module, const tw_spawn_options *options)
-{
-    tw_instance *instance;
-    OK(tw_instance_spawn(module, options, &instance, &error));
-    return instance;
-}
-
 static tw_instance *instance_of(const char *text)
 {
     tw_module *module = module_of(text);
-    tw_instance *instance = spawn(module, NULL);
+    tw_instance *instance = spawn(module, &plain);
     tw_module_free(module); /* the instance keeps it */
     return instance;
 }
@@ -242,7 +221,7 @@ static void a_trap_names_kind_function_offset_and_frames(void **state)
     };
     tw_module *module;
     OK(tw_module_new(engine, bytes, sizeof bytes, &module, &error));
-    tw_instance *instance = spawn(module, NULL);
+    tw_instance *instance = spawn(module, &plain);
     assert_int_equal(tw_instance_call(instance, "f", NULL, 0, NULL, 0, &error), TW_TRAP);
     assert_int_equal(error.function, 0);
     assert_int_equal(error.offset, 31); /* the 0x00 */
@@ -350,29 +329,29 @@ static void a_file_that_is_gone_ends_the_call_and_not_the_process(void **state)
                                   "(func (export \"elsewhere\") (result i32) (i32.load (i32.const 140000))))");
     static const char *const names[] = {"load", "copy"};
     char path[] = "/tmp/tensorwasm-gone-XXXXXX";
-    int file = mkstemp(path);
+    int image = mkstemp(path);
     for (int i = 0; i < 2; i++) {
         uint8_t *memory;
         size_t size;
         tw_val result;
-        tw_instance *instance = spawn(module, NULL);
+        tw_instance *instance = spawn(module, &plain);
         OK(tw_instance_memory(instance, "memory", &memory, &size, &error));
-        assert_int_equal(ftruncate(file, 65536), 0);
-        assert_true(mmap(memory + 65536, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, 0) != MAP_FAILED);
+        assert_int_equal(ftruncate(image, 65536), 0);
+        assert_true(mmap(memory + 65536, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, image, 0) != MAP_FAILED);
         OK(tw_instance_call(instance, names[i], NULL, 0, &result, 1, &error));
         assert_int_equal(madvise(memory + 65536, 65536, MADV_DONTNEED), 0);
-        assert_int_equal(ftruncate(file, 0), 0);
+        assert_int_equal(ftruncate(image, 0), 0);
         OK(tw_instance_call(instance, "elsewhere", NULL, 0, &result, 1, &error));
         assert_int_equal(tw_instance_call(instance, names[i], NULL, 0, &result, 1, &error), TW_IO);
         assert_non_null(strstr(error.message, "mapped from"));
         tw_instance_free(instance);
     }
-    tw_instance *next = spawn(module, NULL); /* not in that slot's mapping */
+    tw_instance *next = spawn(module, &plain); /* not in that slot's mapping */
     tw_val result;
     OK(tw_instance_call(next, "load", NULL, 0, &result, 1, &error));
     assert_int_equal(result.of.i32, 0);
     tw_instance_free(next);
-    close(file);
+    close(image);
     unlink(path);
     tw_module_free(module);
 }
@@ -387,7 +366,7 @@ static void all_memories_together_are_limited(void **state)
     tw_engine_free(engine);
     OK(tw_engine_new(&options, &engine, &error));
     tw_module *module = module_of("(module (memory 4) (func (export \"grow\") (param i32) (result i32) (memory.grow (local.get 0))))");
-    tw_instance *a = spawn(module, NULL), *b = spawn(module, NULL), *none;
+    tw_instance *a = spawn(module, &plain), *b = spawn(module, &plain), *none;
     assert_int_equal(tw_instance_spawn(module, NULL, &none, &error), TW_LIMIT);
     assert_non_null(strstr(error.message, "over the limit of 655360"));
     tw_val pages = {.kind = TW_VAL_I32, .of.i32 = 3}, was;

@@ -14,64 +14,12 @@
 
 #include <cmocka.h>
 
-#include "../../handlers.h"
-#include "tensorwasm/snapshot.h"
+#include "../../support/embedder.h"
 #include "everything.h"
 
-static tw_engine *engine;
-static tw_kernel_cache *cache;
 static tw_snapshot_writer *writer;
 static tw_snapshot_reader *reader;
 static const char *own_path;
-static tw_error error;
-
-#define OK(expression)                                                                             \
-    do {                                                                                           \
-        if ((expression) != TW_OK) fail_msg("%s: %s", #expression, error.message);                 \
-    } while (0)
-
-static tw_module *module_of(const char *text)
-{
-    tw_module *module;
-    OK(tw_module_new(engine, (const uint8_t *)text, strlen(text), &module, &error));
-    return module;
-}
-
-static tw_spawn_options usual(void)
-{
-    tw_spawn_options options = TW_SPAWN_OPTIONS_INIT;
-    options.capturable = true;
-    options.kernel_cache = cache;
-    return options;
-}
-
-static tw_instance *spawn(tw_module *module, const tw_spawn_options *options)
-{
-    tw_spawn_options own = options ? *options : usual();
-    tw_instance *instance;
-    OK(tw_instance_spawn(module, &own, &instance, &error));
-    return instance;
-}
-
-typedef struct file {
-    uint8_t *bytes;
-    size_t size;
-} file;
-
-static tw_status try_capture(tw_instance *instance, file *out)
-{
-    tw_capture_options options = TW_CAPTURE_OPTIONS_INIT;
-    options.has_created = true;
-    options.instance = (tw_instance_id){7, 9};
-    return tw_instance_capture(instance, writer, &options, &out->bytes, &out->size, &error);
-}
-
-static file capture(tw_instance *instance)
-{
-    file f;
-    OK(try_capture(instance, &f));
-    return f;
-}
 
 static tw_snapshot *read_file(file f)
 {
@@ -105,15 +53,10 @@ typedef struct outcome {
     tw_val results[4];
 } outcome;
 
-static outcome call(tw_instance *instance, tw_module *module, const char *name, int32_t argument)
+static outcome outcome_of(tw_instance *instance, tw_module *module, const char *name, int32_t argument)
 {
     outcome o = {0};
-    const tw_val_kind *params, *results;
-    size_t param_count, result_count;
-    tw_val arg = {TW_VAL_I32, {.i32 = argument}};
-    OK(tw_module_func_type(module, name, &params, &param_count, &results, &result_count, &error));
-    assert_true(param_count <= 1 && result_count <= 4);
-    o.status = tw_instance_call(instance, name, &arg, param_count, o.results, result_count, &error);
+    o.status = call(instance, module, name, argument, o.results);
     if (o.status) snprintf(o.message, sizeof o.message, "%.199s", error.message);
     return o;
 }
@@ -135,8 +78,6 @@ static void same_memories(tw_instance *a, tw_instance *b)
     assert_memory_equal(x, y, size);
 }
 
-static uint32_t next(uint32_t *seed) { return *seed = *seed * 1664525 + 1013904223; }
-
 /* The same calls on both; each may change anything. */
 static void run_on(tw_module *module, tw_instance *a, tw_instance *b, const char *const *names, size_t count, int calls,
                    uint32_t seed)
@@ -144,7 +85,7 @@ static void run_on(tw_module *module, tw_instance *a, tw_instance *b, const char
     for (int i = 0; i < calls; i++) {
         const char *name = names[(next(&seed) >> 8) % count];
         int32_t argument = (int32_t)(next(&seed) >> 12 & 63);
-        outcome x = call(a, module, name, argument), y = call(b, module, name, argument);
+        outcome x = outcome_of(a, module, name, argument), y = outcome_of(b, module, name, argument);
         same_outcomes(&x, &y);
     }
     same_memories(a, b);
@@ -154,7 +95,7 @@ static void warm_up(tw_module *module, tw_instance *instance, int calls, uint32_
 {
     for (int i = 0; i < calls; i++) {
         const char *name = all_names[(next(&seed) >> 8) % ALL];
-        call(instance, module, name, (int32_t)(next(&seed) >> 12 & 63));
+        outcome_of(instance, module, name, (int32_t)(next(&seed) >> 12 & 63));
     }
 }
 
@@ -166,14 +107,14 @@ static void a_restored_instance_goes_on_as_the_original(void **state)
     for (uint32_t seed = 1; seed <= 60; seed++) {
         tw_instance *original = spawn(module, NULL);
         warm_up(module, original, (int)(seed * 2), seed);
-        file f = capture(original);
+        file f = capture(original, writer);
         tw_instance *copy = restore(module, f);
         same_memories(original, copy);
-        file again = capture(copy); /* nothing is lost, nothing is added */
+        file again = capture(copy, writer); /* nothing is lost, nothing is added */
         assert_int_equal(f.size, again.size);
         assert_memory_equal(f.bytes, again.bytes, f.size);
         run_on(module, original, copy, all_names, ALL, 200, seed * 77);
-        file x = capture(original), y = capture(copy);
+        file x = capture(original, writer), y = capture(copy, writer);
         assert_int_equal(x.size, y.size);
         assert_memory_equal(x.bytes, y.bytes, x.size);
         tw_instance_free(original);
@@ -189,13 +130,13 @@ static void drops_come_back(void **state)
     use_handlers();
     tw_module *module = module_of(all_text);
     tw_instance *original = spawn(module, NULL);
-    assert_int_equal(call(original, module, "init", 8).status, TW_OK);
-    call(original, module, "drop_p", 0);
-    file f = capture(original);
+    assert_int_equal(outcome_of(original, module, "init", 8).status, TW_OK);
+    outcome_of(original, module, "drop_p", 0);
+    file f = capture(original, writer);
     tw_instance *copy = restore(module, f);
-    assert_int_equal(call(copy, module, "init", 8).status, TW_TRAP);
-    assert_int_equal(call(copy, module, "init_q", 8).status, TW_OK);
-    assert_int_equal(call(copy, module, "table_init", 1).status, TW_OK);
+    assert_int_equal(outcome_of(copy, module, "init", 8).status, TW_TRAP);
+    assert_int_equal(outcome_of(copy, module, "init_q", 8).status, TW_OK);
+    assert_int_equal(outcome_of(copy, module, "table_init", 1).status, TW_OK);
     tw_instance_free(original);
     tw_instance_free(copy);
     free(f.bytes);
@@ -211,10 +152,10 @@ static void the_start_function_does_not_run_again(void **state)
                                   "(func (export \"n\") (result i32) (global.get $n))"
                                   "(func (export \"put\") (param i32) (i32.store8 (i32.const 0) (local.get 0))))");
     tw_instance *original = spawn(module, NULL);
-    call(original, module, "put", 'B');
-    file f = capture(original);
+    outcome_of(original, module, "put", 'B');
+    file f = capture(original, writer);
     tw_instance *copy = restore(module, f);
-    assert_int_equal(call(copy, module, "n", 0).results[0].of.i32, 1);
+    assert_int_equal(outcome_of(copy, module, "n", 0).results[0].of.i32, 1);
     same_memories(original, copy);
     tw_instance_free(original);
     tw_instance_free(copy);
@@ -255,9 +196,9 @@ static void kernels_go_on_with_the_same_bits(void **state)
     tw_spawn_options plain = usual();
     plain.kernel_cache = NULL;
     tw_instance *original = spawn(module, NULL), *without = NULL;
-    call(original, module, "fill", 3);
-    call(original, module, "mix", 5);
-    file f = capture(original);
+    outcome_of(original, module, "fill", 3);
+    outcome_of(original, module, "mix", 5);
+    file f = capture(original, writer);
     tw_instance *copy = restore(module, f);
     OK(try_restore(module, f, &plain, &without)); /* the original code, from the kernels' memory */
     run_on(module, original, copy, loop_names, 2, 12, 1);
@@ -305,7 +246,7 @@ static int child(const char *in, const char *out)
     tw_module *module = module_of(all_text);
     tw_instance *instance = restore(module, f);
     go_on(module, instance);
-    file later = capture(instance);
+    file later = capture(instance, writer);
     put_file(out, later);
     free(f.bytes), free(later.bytes);
     tw_instance_free(instance);
@@ -324,12 +265,12 @@ static void another_process_goes_on_as_well(void **state)
     tw_module *module = module_of(all_text);
     tw_instance *original = spawn(module, NULL);
     warm_up(module, original, 120, 12);
-    file f = capture(original);
+    file f = capture(original, writer);
     put_file(in, f);
     snprintf(command, sizeof command, "'%s' --child '%s' '%s'", own_path, in, out);
     assert_int_equal(system(command), 0);
     go_on(module, original);
-    file here = capture(original), there = get_file(out);
+    file here = capture(original, writer), there = get_file(out);
     assert_int_equal(here.size, there.size);
     assert_memory_equal(here.bytes, there.bytes, here.size);
     unlink(in), unlink(out), rmdir(folder);
@@ -345,7 +286,7 @@ static tw_status capture_in_call(void *context, tw_host_call *in, const tw_val *
     (void)in, (void)args, (void)why;
     file f;
     results[0].kind = TW_VAL_I32;
-    results[0].of.i32 = (int32_t)try_capture(*(tw_instance **)context, &f);
+    results[0].of.i32 = (int32_t)try_capture(*(tw_instance **)context, writer, &f);
     return TW_OK;
 }
 
@@ -362,15 +303,15 @@ static void a_running_call_is_refused(void **state)
     options.imports = &import;
     options.import_count = 1;
     instance = spawn(module, &options);
-    assert_int_equal(call(instance, module, "run", 0).results[0].of.i32, TW_BUSY);
-    file f = capture(instance);
+    assert_int_equal(outcome_of(instance, module, "run", 0).results[0].of.i32, TW_BUSY);
+    file f = capture(instance, writer);
     tw_instance *copy;
     OK(try_restore(module, f, &options, &copy));
     tw_instance_free(copy);
     assert_int_equal(try_restore(module, f, NULL, &copy), TW_LINK);
     free(f.bytes);
     OK(tw_instance_terminate(instance, &error));
-    assert_int_equal(try_capture(instance, &f), TW_TERMINATED);
+    assert_int_equal(try_capture(instance, writer, &f), TW_TERMINATED);
     tw_instance_free(instance);
     tw_module_free(module);
 }
@@ -383,7 +324,7 @@ static void only_who_was_spawned_for_it_is_captured(void **state)
     tw_spawn_options options = TW_SPAWN_OPTIONS_INIT;
     tw_instance *instance = spawn(module, &options);
     file f;
-    assert_int_equal(try_capture(instance, &f), TW_INVALID_ARGUMENT);
+    assert_int_equal(try_capture(instance, writer, &f), TW_INVALID_ARGUMENT);
     tw_instance_free(instance);
     tw_module_free(module);
 }
@@ -396,8 +337,8 @@ static void module_tenant_and_limits_must_fit(void **state)
     tw_spawn_options options = usual();
     options.tenant = 5;
     tw_instance *original = spawn(module, &options), *copy;
-    for (int i = 0; i < 3; i++) call(original, module, "grow", 2);
-    file f = capture(original);
+    for (int i = 0; i < 3; i++) outcome_of(original, module, "grow", 2);
+    file f = capture(original, writer);
     assert_int_equal(try_restore(other, f, &options, &copy), TW_INVALID_ARGUMENT);
     assert_non_null(strstr(error.message, "another module"));
     options.tenant = 6;
@@ -408,8 +349,8 @@ static void module_tenant_and_limits_must_fit(void **state)
     assert_non_null(strstr(error.message, "458752"));
     options.max_memory = 8 << 16;
     OK(try_restore(module, f, &options, &copy));
-    assert_int_equal(call(copy, module, "grow", 2).results[0].of.i32, -1);
-    assert_int_equal(call(copy, module, "grow", 1).results[0].of.i32, 7);
+    assert_int_equal(outcome_of(copy, module, "grow", 2).results[0].of.i32, -1);
+    assert_int_equal(outcome_of(copy, module, "grow", 1).results[0].of.i32, 7);
     tw_instance_free(original);
     tw_instance_free(copy);
     free(f.bytes);
@@ -425,10 +366,10 @@ static void the_captured_limit_goes_on(void **state)
     tw_spawn_options options = usual();
     options.max_memory = 2 << 16;
     tw_instance *original = spawn(module, &options);
-    file f = capture(original);
+    file f = capture(original, writer);
     tw_instance *copy = restore(module, f);
-    assert_int_equal(call(copy, module, "grow", 2).results[0].of.i32, -1);
-    assert_int_equal(call(copy, module, "grow", 1).results[0].of.i32, 1);
+    assert_int_equal(outcome_of(copy, module, "grow", 2).results[0].of.i32, -1);
+    assert_int_equal(outcome_of(copy, module, "grow", 1).results[0].of.i32, 1);
     tw_instance_free(original);
     tw_instance_free(copy);
     free(f.bytes);
@@ -443,17 +384,17 @@ static void after_restore_is_called_once(void **state)
                                   "(func (export \"tw_after_restore\") (global.set $n (i32.add (global.get $n) (i32.const 10))))"
                                   "(func (export \"n\") (result i32) (global.get $n)))");
     tw_instance *original = spawn(module, NULL);
-    assert_int_equal(call(original, module, "n", 0).results[0].of.i32, 0);
-    file f = capture(original);
+    assert_int_equal(outcome_of(original, module, "n", 0).results[0].of.i32, 0);
+    file f = capture(original, writer);
     tw_instance *copy = restore(module, f);
-    assert_int_equal(call(copy, module, "n", 0).results[0].of.i32, 10);
+    assert_int_equal(outcome_of(copy, module, "n", 0).results[0].of.i32, 10);
     tw_instance_free(original);
     tw_instance_free(copy);
     free(f.bytes);
     tw_module_free(module);
     module = module_of("(module (memory (export \"memory\") 1) (func (export \"tw_after_restore\") unreachable))");
     original = spawn(module, NULL);
-    f = capture(original);
+    f = capture(original, writer);
     assert_int_equal(try_restore(module, f, NULL, &copy), TW_TRAP);
     tw_instance_free(original);
     free(f.bytes);
@@ -492,11 +433,11 @@ static void the_guest_is_told_what_it_was_told_and_open_files_are_named(void **s
     tw_module *module = module_of(wasi_text);
     tw_instance *original = spawn(module, &options), *copy;
     file f;
-    assert_int_equal(call(original, module, "open", 0).results[0].of.i32, 0);
-    assert_int_equal(try_capture(original, &f), TW_UNSUPPORTED);
+    assert_int_equal(outcome_of(original, module, "open", 0).results[0].of.i32, 0);
+    assert_int_equal(try_capture(original, writer, &f), TW_UNSUPPORTED);
     assert_non_null(strstr(error.message, "open files: a.txt (descriptor 5)"));
-    assert_int_equal(call(original, module, "close", 5).results[0].of.i32, 0);
-    f = capture(original);
+    assert_int_equal(outcome_of(original, module, "close", 5).results[0].of.i32, 0);
+    f = capture(original, writer);
 
     assert_int_equal(try_restore(module, f, NULL, &copy), TW_INVALID_ARGUMENT); /* no WASI */
     assert_int_equal(try_restore(module, f, &options, &copy), TW_INVALID_ARGUMENT); /* arguments of its own */
@@ -510,16 +451,16 @@ static void the_guest_is_told_what_it_was_told_and_open_files_are_named(void **s
     tw_wasi_dir swapped[] = {{folder, "d"}, {folder, "/r"}}; /* other folders, in another order: descriptors stay the guest's */
     wasi.dirs = swapped, wasi.dir_count = 2;
     OK(try_restore(module, f, &options, &copy));
-    assert_int_equal(call(copy, module, "arg_bytes", 0).results[0].of.i32, 10);
-    assert_int_equal(call(copy, module, "env", 0).results[0].of.i32, 0x563D4B);
-    assert_int_equal(call(copy, module, "dir", 3).results[0].of.i32, '/');
-    assert_int_equal(call(copy, module, "dir", 4).results[0].of.i32, 'd');
-    assert_int_equal(call(copy, module, "open", 0).results[0].of.i32, 0);
-    assert_int_equal(try_capture(copy, &f), TW_UNSUPPORTED);
+    assert_int_equal(outcome_of(copy, module, "arg_bytes", 0).results[0].of.i32, 10);
+    assert_int_equal(outcome_of(copy, module, "env", 0).results[0].of.i32, 0x563D4B);
+    assert_int_equal(outcome_of(copy, module, "dir", 3).results[0].of.i32, '/');
+    assert_int_equal(outcome_of(copy, module, "dir", 4).results[0].of.i32, 'd');
+    assert_int_equal(outcome_of(copy, module, "open", 0).results[0].of.i32, 0);
+    assert_int_equal(try_capture(copy, writer, &f), TW_UNSUPPORTED);
     tw_instance_free(copy);
-    assert_int_equal(call(original, module, "close", 4).results[0].of.i32, 0);
+    assert_int_equal(outcome_of(original, module, "close", 4).results[0].of.i32, 0);
     file none;
-    assert_int_equal(try_capture(original, &none), TW_UNSUPPORTED);
+    assert_int_equal(try_capture(original, writer, &none), TW_UNSUPPORTED);
     assert_non_null(strstr(error.message, "descriptor 4, which it began with"));
     tw_instance_free(original);
     free(f.bytes);
@@ -549,7 +490,7 @@ static void damaged_registers_are_refused_or_another_state(void **state)
     use_handlers();
     tw_module *module = module_of(all_text);
     tw_instance *original = spawn(module, NULL);
-    file f = capture(original);
+    file f = capture(original, writer);
     tw_snapshot *snapshot = read_file(f);
     size_t size = snapshot->registers.size;
     uint8_t *copy = malloc(size + 1);
@@ -576,13 +517,8 @@ static void damaged_registers_are_refused_or_another_state(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    tw_engine_options options = TW_ENGINE_OPTIONS_INIT;
-    options.offload = TW_OFFLOAD_FORCE;
-    options.canonical_nan = true;
-    if (tw_engine_new(&options, &engine, &error) || tw_kernel_cache_new(engine, NULL, &cache, &error)) return 1;
-    if (tw_snapshot_writer_new(NULL, &writer, &error) || tw_snapshot_reader_new(NULL, &reader, &error)) return 1;
-    keep_handlers();
-    return 0;
+    return engine_begins(TW_OFFLOAD_FORCE, true) || tw_snapshot_writer_new(NULL, &writer, &error) ||
+           tw_snapshot_reader_new(NULL, &reader, &error);
 }
 
 static int tear_down(void **state)
@@ -590,8 +526,7 @@ static int tear_down(void **state)
     (void)state;
     tw_snapshot_writer_free(writer);
     tw_snapshot_reader_free(reader);
-    tw_kernel_cache_free(cache);
-    tw_engine_free(engine);
+    engine_ends();
     return 0;
 }
 

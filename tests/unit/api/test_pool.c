@@ -14,78 +14,20 @@
 
 #include <cmocka.h>
 
-#include "../../handlers.h"
+#include "../../support/embedder.h"
 #include "everything.h"
-#include "tensorwasm/snapshot.h"
 
-static tw_engine *engine;
-static tw_kernel_cache *cache;
 static tw_snapshot_writer *writer;
-static tw_error error;
-
-#define OK(expression)                                                                             \
-    do {                                                                                           \
-        if ((expression) != TW_OK) fail_msg("%s: %s", #expression, error.message);                 \
-    } while (0)
-
-static tw_module *module_of(const char *text)
-{
-    tw_module *module;
-    OK(tw_module_new(engine, (const uint8_t *)text, strlen(text), &module, &error));
-    return module;
-}
-
-static tw_spawn_options usual(void)
-{
-    tw_spawn_options options = TW_SPAWN_OPTIONS_INIT;
-    options.capturable = true;
-    options.kernel_cache = cache;
-    return options;
-}
-
-static tw_instance_pool *pool_of(tw_module *module)
-{
-    tw_instance_pool *pool;
-    tw_spawn_options options = usual();
-    OK(tw_instance_pool_new(module, &options, NULL, &pool, &error));
-    return pool;
-}
-
-static tw_instance *take(tw_instance_pool *pool)
-{
-    tw_instance *instance;
-    OK(tw_instance_pool_take(pool, &instance, &error));
-    return instance;
-}
-
-static tw_status call(tw_instance *instance, tw_module *module, const char *name, int32_t argument, tw_val results[4])
-{
-    const tw_val_kind *params, *kinds;
-    size_t param_count, result_count;
-    tw_val arg = {TW_VAL_I32, {.i32 = argument}};
-    OK(tw_module_func_type(module, name, &params, &param_count, &kinds, &result_count, &error));
-    memset(results, 0, 4 * sizeof *results);
-    return tw_instance_call(instance, name, &arg, param_count, results, result_count, &error);
-}
 
 static void is_as_fresh(tw_module *module, tw_instance *used)
 {
-    tw_spawn_options options = usual();
-    tw_capture_options capture = TW_CAPTURE_OPTIONS_INIT;
-    tw_instance *fresh;
-    uint8_t *a, *b;
-    size_t size, other;
-    capture.has_created = true;
-    OK(tw_instance_spawn(module, &options, &fresh, &error));
-    OK(tw_instance_capture(fresh, writer, &capture, &a, &size, &error));
-    OK(tw_instance_capture(used, writer, &capture, &b, &other, &error));
-    assert_int_equal(size, other);
-    assert_memory_equal(a, b, size);
-    free(a), free(b);
+    tw_instance *fresh = spawn(module, NULL);
+    file a = capture(fresh, writer), b = capture(used, writer);
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.bytes, b.bytes, a.size);
+    free(a.bytes), free(b.bytes);
     tw_instance_free(fresh);
 }
-
-static uint32_t next(uint32_t *seed) { return *seed = *seed * 1664525 + 1013904223; }
 
 static bool spoils(const char *name)
 {
@@ -109,7 +51,7 @@ static void reset_equals_fresh(void **state)
     (void)state;
     use_handlers();
     tw_module *module = module_of(all_text);
-    tw_instance_pool *pool = pool_of(module);
+    tw_instance_pool *pool = pool_of(module, NULL);
     int reused = 0;
     for (uint32_t seed = 1; seed <= 300; seed++) {
         tw_instance *instance = take(pool);
@@ -130,7 +72,7 @@ static void what_can_not_be_made_fresh_is_freed(void **state)
     (void)state;
     use_handlers();
     tw_module *module = module_of(all_text);
-    tw_instance_pool *pool = pool_of(module);
+    tw_instance_pool *pool = pool_of(module, NULL);
     static const char *const names[] = {"table_grow", "drop_p", "drop_later"};
     tw_val results[4];
     for (size_t i = 0; i < 3; i++) {
@@ -152,12 +94,9 @@ static void what_came_from_elsewhere_is_freed(void **state)
     (void)state;
     use_handlers();
     tw_module *module = module_of(all_text);
-    tw_instance_pool *pool = pool_of(module), *other = pool_of(module);
-    tw_spawn_options options = usual();
-    tw_instance *instance;
+    tw_instance_pool *pool = pool_of(module, NULL), *other = pool_of(module, NULL);
     tw_instance_pool_give(pool, take(other));
-    OK(tw_instance_spawn(module, &options, &instance, &error));
-    tw_instance_pool_give(pool, instance);
+    tw_instance_pool_give(pool, spawn(module, NULL));
     assert_int_equal(tw_instance_pool_idle(pool), 0);
     tw_instance_pool_free(pool);
     tw_instance_pool_free(other);
@@ -171,7 +110,7 @@ static void the_start_function_runs_at_each_take(void **state)
     tw_module *module = module_of("(module (memory (export \"memory\") 1) (global $n (mut i32) (i32.const 5)) (data (i32.const 3) \"abc\")"
                                   "(func $start (global.set $n (i32.add (global.get $n) (i32.const 1))) (i32.store8 (i32.const 0) (global.get $n))) (start $start)"
                                   "(func (export \"n\") (result i32) (global.set $n (i32.add (global.get $n) (i32.const 1))) (i32.add (global.get $n) (i32.load8_u (i32.const 0)))))");
-    tw_instance_pool *pool = pool_of(module);
+    tw_instance_pool *pool = pool_of(module, NULL);
     for (int i = 0; i < 5; i++) {
         tw_val results[4];
         tw_instance *instance = take(pool);
@@ -196,7 +135,7 @@ static void a_large_memory_with_growth_and_kernels_is_fresh(void **state)
         "(func (export \"fill\") (param i32) (local $i i32) (loop $l"
         " (i32.store offset=70000 (i32.shl (local.get $i) (i32.const 2)) (i32.mul (local.get $i) (local.get 0)))"
         " (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 30000))))))");
-    tw_instance_pool *pool = pool_of(module);
+    tw_instance_pool *pool = pool_of(module, NULL);
     for (int i = 0; i < 6; i++) {
         tw_val results[4];
         tw_instance *instance = take(pool);
@@ -221,9 +160,8 @@ static void nothing_of_one_tenant_is_seen_by_the_next(void **state)
     tw_module *module = module_of(all_text);
     for (uint64_t tenant = 1; tenant < 12; tenant++) {
         tw_spawn_options options = usual();
-        tw_instance_pool *pool;
         options.tenant = tenant;
-        OK(tw_instance_pool_new(module, &options, NULL, &pool, &error));
+        tw_instance_pool *pool = pool_of(module, &options);
         for (int i = 0; i < 3; i++) {
             uint8_t *memory;
             size_t size;
@@ -262,8 +200,7 @@ static void wasi_begins_anew(void **state)
         "(func (export \"open\") (result i32) (drop (call $open (i32.const 3) (i32.const 0) (i32.const 8) (i32.const 5) (i32.const 1)"
         " (i64.const 64) (i64.const 0) (i32.const 0) (i32.const 32))) (i32.load (i32.const 32)))"
         "(func (export \"close\") (result i32) (call $close (i32.const 3))))");
-    tw_instance_pool *pool;
-    OK(tw_instance_pool_new(module, &options, NULL, &pool, &error));
+    tw_instance_pool *pool = pool_of(module, &options);
     for (int i = 0; i < 4; i++) {
         tw_val results[4];
         tw_instance *instance = take(pool);
@@ -311,7 +248,7 @@ static void threads_take_and_give(void **state)
     pthread_t threads[THREADS];
     crowd crowds[THREADS];
     tw_module *module = module_of(all_text);
-    tw_instance_pool *pool = pool_of(module);
+    tw_instance_pool *pool = pool_of(module, NULL);
     for (uint32_t i = 0; i < THREADS; i++) {
         crowds[i] = (crowd){pool, module, i + 1, false};
         pthread_create(&threads[i], NULL, take_and_give, &crowds[i]);
@@ -325,20 +262,14 @@ static void threads_take_and_give(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    tw_engine_options options = TW_ENGINE_OPTIONS_INIT;
-    options.offload = TW_OFFLOAD_FORCE;
-    if (tw_engine_new(&options, &engine, &error) || tw_kernel_cache_new(engine, NULL, &cache, &error)) return 1;
-    if (tw_snapshot_writer_new(NULL, &writer, &error)) return 1;
-    keep_handlers();
-    return 0;
+    return engine_begins(TW_OFFLOAD_FORCE, false) || tw_snapshot_writer_new(NULL, &writer, &error);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
     tw_snapshot_writer_free(writer);
-    tw_kernel_cache_free(cache);
-    tw_engine_free(engine);
+    engine_ends();
     return 0;
 }
 

@@ -8,63 +8,10 @@
 
 #include <cmocka.h>
 
+#include "../../support/no_memory.h"
 #include "../../support/snapshots.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define OURS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define OURS 0
-#endif
-#endif
-#ifndef OURS
-#define OURS 1
-#endif
-
-#if OURS
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
-void __libc_free(void *old);
-#define SHOWN __attribute__((visibility("default")))
-
-static long left = -1; /* allocations until one fails; -1 = none does */
-static long failed, blocks;
-
-static bool fails(void)
-{
-    if (left < 0 || left-- > 0) return false;
-    failed++;
-    return true;
-}
-
-SHOWN void *malloc(size_t size)
-{
-    void *block = fails() ? NULL : __libc_malloc(size);
-    blocks += block != NULL;
-    return block;
-}
-
-SHOWN void *calloc(size_t count, size_t size)
-{
-    void *block = fails() ? NULL : __libc_calloc(count, size);
-    blocks += block != NULL;
-    return block;
-}
-
-SHOWN void *realloc(void *old, size_t size)
-{
-    void *block = fails() ? NULL : __libc_realloc(old, size);
-    blocks += block != NULL && old == NULL;
-    return block;
-}
-
-SHOWN void free(void *old)
-{
-    blocks -= old != NULL;
-    __libc_free(old);
-}
-
+#if NO_MEMORY_OURS
 typedef struct form {
     tw_snapshot_format format;
     bool sealed;
@@ -104,18 +51,16 @@ static long capture_with_failures(const tw_snapshot_writer *writer, const tw_sna
 {
     for (long at = 0;; at++) {
         tw_error error = {0};
-        long before = blocks;
-        left = at;
-        failed = 0;
+        long before = no_memory_blocks;
+        no_memory_at(at);
         tw_status status = tw_snapshot_capture(writer, s, bytes, size, &error);
-        left = -1;
-        if (!failed) {
+        if (!no_memory_ends()) {
             assert_int_equal(status, TW_OK);
             return at;
         }
         assert_int_equal(status, TW_NO_MEMORY);
         assert_int_equal(error.status, TW_NO_MEMORY);
-        assert_int_equal(blocks, before);
+        assert_int_equal(no_memory_blocks, before);
     }
 }
 
@@ -125,18 +70,16 @@ static long restore_with_failures(const tw_snapshot_reader *reader, const uint8_
     for (long at = 0;; at++) {
         tw_error error = {0};
         tw_snapshot_class why;
-        long before = blocks;
-        left = at;
-        failed = 0;
+        long before = no_memory_blocks;
+        no_memory_at(at);
         tw_status status = tw_snapshot_restore(reader, bytes, size, out, &why, &error);
-        left = -1;
-        if (!failed) {
+        if (!no_memory_ends()) {
             assert_int_equal(status, TW_OK);
             return at;
         }
         assert_int_equal(status, TW_NO_MEMORY);
         assert_int_equal(why, TW_SNAPSHOT_CLASS_NONE);
-        assert_int_equal(blocks, before);
+        assert_int_equal(no_memory_blocks, before);
     }
 }
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TEST_NO_MEMORY_H
+#define TW_TEST_NO_MEMORY_H
+
+/* The program's malloc, which fails where a test says: libraries that are linked or loaded use it, too. Not under sanitizers,
+ * which have their own (NO_MEMORY_OURS is 0, and nothing ever fails). One file of a program includes this.
+ *
+ *     for (long n = 0; !no_memory_over(status); n++) {
+ *         no_memory_at(n);              the n-th allocation from here on fails, counted from 0
+ *         status = …;
+ *     }
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define NO_MEMORY_OURS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define NO_MEMORY_OURS 0
+#endif
+#endif
+#ifndef NO_MEMORY_OURS
+#define NO_MEMORY_OURS 1
+#endif
+
+static atomic_long no_memory_left = -1; /* allocations until one fails; -1 = none does */
+static atomic_long no_memory_failed;    /* since no_memory_at */
+static atomic_long no_memory_blocks;    /* that are there now */
+static _Thread_local bool no_memory_spared __attribute__((tls_model("initial-exec"))); /* this thread's don't fail */
+
+static inline void no_memory_at(long at)
+{
+    no_memory_failed = 0;
+    no_memory_left = at;
+}
+
+/* Back to plenty. Whether one has failed. */
+static inline bool no_memory_ends(void)
+{
+    no_memory_left = -1;
+    return no_memory_failed != 0;
+}
+
+#if NO_MEMORY_OURS
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+void __libc_free(void *old);
+#define NO_MEMORY_SHOWN __attribute__((visibility("default")))
+
+static bool no_memory_fails(void)
+{
+    if (no_memory_left < 0 || no_memory_spared || no_memory_left-- > 0) return false;
+    no_memory_failed++;
+    return true;
+}
+
+NO_MEMORY_SHOWN void *malloc(size_t size)
+{
+    void *block = no_memory_fails() ? NULL : __libc_malloc(size);
+    no_memory_blocks += block != NULL;
+    return block;
+}
+
+NO_MEMORY_SHOWN void *calloc(size_t count, size_t size)
+{
+    void *block = no_memory_fails() ? NULL : __libc_calloc(count, size);
+    no_memory_blocks += block != NULL;
+    return block;
+}
+
+NO_MEMORY_SHOWN void *realloc(void *old, size_t size)
+{
+    void *block = no_memory_fails() ? NULL : __libc_realloc(old, size);
+    no_memory_blocks += block != NULL && old == NULL;
+    return block;
+}
+
+NO_MEMORY_SHOWN void free(void *old)
+{
+    no_memory_blocks -= old != NULL;
+    __libc_free(old);
+}
+#endif
+
+#endif
