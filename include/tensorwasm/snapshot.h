@@ -240,6 +240,21 @@ tw_status tw_instance_capture(tw_instance *instance, const tw_snapshot_writer *w
 tw_status tw_instance_restore(tw_module *module, const tw_snapshot *snapshot, const tw_spawn_options *options,
                               tw_instance **out, tw_error *error);
 
+typedef struct tw_bake_options {
+    size_t size;
+    bool wasi_from_host; /* arguments, environment and folders are those of the host that the new module runs on */
+} tw_bake_options;
+#define TW_BAKE_OPTIONS_INIT {.size = sizeof(tw_bake_options)}
+
+/* A module of its own, for any engine, that begins with the snapshot's state: memory, globals and tables are its first contents, and
+ * its instances go on where the captured one was. tw_after_restore is its start function, where there is one; the module's own
+ * isn't, and the export "_initialize" is left out: both have run. *bytes is the module in binary form, malloc'd: free() it.
+ * The module must be the snapshot's. TW_UNSUPPORTED, with the reason, for what a module can't hold: buffers; arguments,
+ * environment and folders that it could ask WASI for again, unless the options say that its host gives them. Else as
+ * tw_instance_restore, but for tenants: nothing runs here. */
+tw_status tw_module_bake(tw_module *module, const tw_snapshot *snapshot, const tw_bake_options *options, uint8_t **bytes, size_t *size,
+                         tw_error *error);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

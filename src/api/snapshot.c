@@ -69,6 +69,19 @@ tw_status tw_instance_capture(tw_instance *instance, const tw_snapshot_writer *w
     return status;
 }
 
+tw_status tw_module_bake(tw_module *module, const tw_snapshot *snapshot, const tw_bake_options *options, uint8_t **bytes, size_t *size,
+                         tw_error *error)
+{
+    if (!module || !snapshot || !bytes || !size) return tw_fail(error, TW_INVALID_ARGUMENT, "tw_module_bake: a required pointer is NULL");
+    tw_bake_options own = TW_BAKE_OPTIONS_INIT;
+    TW_TRY(tw_options_read(&own, sizeof own, options, "tw_bake_options", error));
+    tw_bytes out = {0};
+    tw_status status = tw_runtime_bake(module, snapshot, own.wasi_from_host, &out, error);
+    if (status == TW_OK) *bytes = (uint8_t *)tw_bytes_take(&out, size);
+    tw_bytes_free(&out);
+    return status;
+}
+
 tw_status tw_snapshot_reader_new(const tw_snapshot_reader_options *options, tw_snapshot_reader **out, tw_error *error)
 {
     if (!out) return tw_fail(error, TW_INVALID_ARGUMENT, "tw_snapshot_reader_new: out is NULL");

@@ -101,6 +101,6 @@ const char *cli_word_in_group(const cli_command *command, const char *group);
 const cli_command *cli_command_in_group(const char *group, const char *word);
 
 extern const cli_command cli_run, cli_validate, cli_inspect, cli_snapshot_save, cli_snapshot_restore, cli_snapshot_inspect,
-    cli_snapshot_verify, cli_snapshot_convert, cli_snapshot_diff, cli_devices, cli_doctor, cli_help, cli_generate, cli_finish_kernels;
+    cli_snapshot_verify, cli_snapshot_convert, cli_snapshot_diff, cli_snapshot_export, cli_devices, cli_doctor, cli_help, cli_generate, cli_finish_kernels;
 
 #endif

@@ -13,6 +13,7 @@ static const cli_command *const commands[] = {
     &cli_snapshot_verify,
     &cli_snapshot_convert,
     &cli_snapshot_diff,
+    &cli_snapshot_export,
     &cli_devices,
     &cli_doctor,
     &cli_help,

@@ -63,17 +63,15 @@ static tw_status check_hash(tw_module *module, const tw_registers *r, tw_error *
                    hash[1], hash[2], hash[3]);
 }
 
-#define AFTER "tw_after_restore"
-
 static tw_status check_after(const tw_module *module, tw_error *error)
 {
-    uint32_t index = tw_runtime_find_export(module, AFTER);
+    uint32_t index = tw_runtime_find_export(module, TW_AFTER_RESTORE);
     if (index == UINT32_MAX || module->exports[index].kind != TW_EXPORT_FUNC) return TW_OK;
     if (!module->exports[index].param_count && !module->exports[index].result_count) return TW_OK;
-    return tw_fail(error, TW_INVALID, "the module's " AFTER " must have neither parameters nor results");
+    return tw_fail(error, TW_INVALID, "the module's " TW_AFTER_RESTORE " must have neither parameters nor results");
 }
 
-static tw_status check(tw_module *module, const tw_snapshot *snapshot, const tw_registers *r, tw_error *error)
+tw_status tw_runtime_check_state(tw_module *module, const tw_snapshot *snapshot, const tw_registers *r, tw_error *error)
 {
     TW_TRY(check_hash(module, r, error));
     if (snapshot->device_memory.size)
@@ -142,7 +140,7 @@ static tw_status restore(tw_module *module, const tw_snapshot *snapshot, const t
     if (given->tenant != snapshot->tenant)
         return tw_fail(error, TW_UNTRUSTED, "the snapshot is of tenant 0x%" PRIx64 ", not of 0x%" PRIx64, snapshot->tenant, given->tenant);
     TW_TRY(tw_registers_read(snapshot->registers, arena, &r, error));
-    TW_TRY(check(module, snapshot, &r, error));
+    TW_TRY(tw_runtime_check_state(module, snapshot, &r, error));
     if (r.has_wasi) TW_TRY(set_up_wasi(&r, given->wasi, arena, &wasi, error));
     options.wasi = r.has_wasi ? &wasi : NULL;
     options.capturable = true;

@@ -27,6 +27,11 @@ tw_status tw_runtime_capture(tw_instance *instance, const tw_snapshot_writer_opt
                              tw_bytes *out, tw_error *error);
 tw_status tw_runtime_restore(tw_module *module, const tw_snapshot *snapshot, const tw_spawn_options *options,
                              tw_instance **out, tw_error *error);
+#define TW_AFTER_RESTORE "tw_after_restore"
+/* Whether the state can be one of this module's: before anything is made of it. */
+tw_status tw_runtime_check_state(tw_module *module, const tw_snapshot *snapshot, const tw_registers *r, tw_error *error);
+/* Appends a module that begins with the state. */
+tw_status tw_runtime_bake(tw_module *module, const tw_snapshot *snapshot, bool wasi_from_host, tw_bytes *out, tw_error *error);
 /* Memories, globals and tables of a new instance of this module, before any guest code runs. During the run of a spawn. */
 tw_status tw_runtime_put_back(tw_instance *instance, const tw_put_back *from, tw_error *error);
 /* BLAKE3 of the module in binary form. */

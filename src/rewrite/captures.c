@@ -8,17 +8,17 @@
 
 /* ---- drops ---- */
 
-static uint32_t *no_bits(tw_rewriter *r, uint32_t count)
+static uint32_t *no_bits(tw_arena *arena, uint32_t count)
 {
-    uint32_t *bits = TW_NEW_ARRAY(&r->arena, uint32_t, count);
+    uint32_t *bits = TW_NEW_ARRAY(arena, uint32_t, count);
     for (uint32_t i = 0; bits && i < count; i++) bits[i] = UINT32_MAX;
     return bits;
 }
 
-static bool is_noted(const tw_rewriter *r, const tw_instr *instr)
+static bool is_noted(const tw_wasm *m, const tw_instr *instr)
 {
-    if (instr->op == TW_OP_DATA_DROP) return r->module->datas[instr->imm.index].mode == TW_SEGMENT_PASSIVE;
-    if (instr->op == TW_OP_ELEM_DROP) return r->module->elems[instr->imm.index].mode == TW_SEGMENT_PASSIVE;
+    if (instr->op == TW_OP_DATA_DROP) return m->datas[instr->imm.index].mode == TW_SEGMENT_PASSIVE;
+    if (instr->op == TW_OP_ELEM_DROP) return m->elems[instr->imm.index].mode == TW_SEGMENT_PASSIVE;
     return false;
 }
 
@@ -27,18 +27,18 @@ static uint32_t *bit_of(const tw_drops *drops, const tw_instr *instr)
     return instr->op == TW_OP_DATA_DROP ? &drops->datas[instr->imm.index] : &drops->elems[instr->imm.index];
 }
 
-static tw_status find_in(tw_rewriter *r, uint32_t func)
+static tw_status find_in(const tw_wasm *m, uint32_t func, tw_drops *drops, tw_error *error)
 {
     tw_reader reader;
     tw_instr instr;
     uint32_t locals;
-    TW_TRY(tw_wasm_code(r->module, func, &reader, &locals, r->error));
+    TW_TRY(tw_wasm_code(m, func, &reader, &locals, error));
     while (reader.at != reader.end) {
-        TW_TRY(tw_wasm_next(&reader, &instr, r->error));
-        if (!is_noted(r, &instr)) continue;
-        r->drops.funcs[func] = true;
-        uint32_t *bit = bit_of(&r->drops, &instr);
-        if (*bit == UINT32_MAX) *bit = r->drops.count++;
+        TW_TRY(tw_wasm_next(&reader, &instr, error));
+        if (!is_noted(m, &instr)) continue;
+        drops->funcs[func] = true;
+        uint32_t *bit = bit_of(drops, &instr);
+        if (*bit == UINT32_MAX) *bit = drops->count++;
     }
     return TW_OK;
 }
@@ -52,14 +52,20 @@ static bool has_passive(const tw_wasm *m)
     return false;
 }
 
+tw_status tw_drops_number(const tw_wasm *m, tw_arena *arena, tw_drops *out, tw_error *error)
+{
+    out->count = 0;
+    out->elems = no_bits(arena, m->elem_count);
+    out->datas = no_bits(arena, m->data_count);
+    out->funcs = TW_NEW_ARRAY(arena, bool, m->func_count);
+    TW_TRY_ALLOC(out->elems && out->datas && out->funcs, error);
+    for (uint32_t i = m->imported_funcs; i < m->func_count && has_passive(m); i++) TW_TRY(find_in(m, i, out, error));
+    return TW_OK;
+}
+
 tw_status tw_drops_find(tw_rewriter *r)
 {
-    const tw_wasm *m = r->module;
-    r->drops.elems = no_bits(r, m->elem_count);
-    r->drops.datas = no_bits(r, m->data_count);
-    r->drops.funcs = TW_NEW_ARRAY(&r->arena, bool, m->func_count);
-    TW_TRY_ALLOC(r->drops.elems && r->drops.datas && r->drops.funcs, r->error);
-    for (uint32_t i = m->imported_funcs; i < m->func_count && has_passive(m); i++) TW_TRY(find_in(r, i));
+    TW_TRY(tw_drops_number(r->module, &r->arena, &r->drops, r->error));
     r->out->drop_count = r->drops.count;
     for (uint32_t i = 0; i < r->drops.count; i += 64) {
         uint32_t global = tw_edit_global(r->edit, TW_I64, true, 0);
@@ -81,7 +87,7 @@ static void emit_note(const tw_rewriter *r, tw_emit *e, uint32_t bit)
 void tw_emit_user(const tw_rewriter *r, tw_emit *e, const tw_instr *instr)
 {
     tw_emit_copy(e, r->module, instr);
-    if (r->drops.count && is_noted(r, instr)) emit_note(r, e, *bit_of(&r->drops, instr));
+    if (r->drops.count && is_noted(r->module, instr)) emit_note(r, e, *bit_of(&r->drops, instr));
 }
 
 /* ---- the initialiser ---- */

@@ -68,6 +68,8 @@ void tw_trampoline_check(const tw_rewriter *r, tw_rewrite_site *site);
 tw_status tw_trampoline(tw_rewriter *r, tw_rewrite_site *site, uint32_t number);
 /* captures.c: what user's code drops, before anything is copied; and in the end the initialiser and the exports. */
 tw_status tw_drops_find(tw_rewriter *r);
+/* Which bit is which segment's: in the order of the first drops in the code. */
+tw_status tw_drops_number(const tw_wasm *m, tw_arena *arena, tw_drops *out, tw_error *error);
 tw_status tw_capture_exports(tw_rewriter *r);
 /* An instruction of the user's, with a note of what it drops. */
 void tw_emit_user(const tw_rewriter *r, tw_emit *e, const tw_instr *instr);

@@ -53,6 +53,16 @@ bool tw_offset_map_original(const tw_offset_map *map, uint32_t func, uint64_t of
                             uint64_t *original_offset);
 void tw_offset_map_free(tw_offset_map *map);
 
+/* Sections for tw_wasm_replace_sections, by id; 0 stands for the custom section "name". */
+enum { TW_SECTION_IDS = 13 };
+typedef struct tw_section_change {
+    enum { TW_SECTION_AS_IT_IS, TW_SECTION_REPLACED, TW_SECTION_LEFT_OUT } what;
+    tw_bytes payload; /* the whole new payload, without its size; the caller's */
+} tw_section_change;
+/* The module with other sections in place of some, in the order of the format; all others byte for byte. */
+tw_status tw_wasm_replace_sections(const tw_wasm *module, const tw_section_change changes[TW_SECTION_IDS], tw_bytes *out,
+                                   tw_error *error);
+
 /* Re-encodes every section from the decoded form (nothing copied raw except bodies' instructions, re-read and
  * re-written one by one). Byte-identical for canonical input, equal in meaning for any. For tests and tools. */
 tw_status tw_wasm_encode(const tw_wasm *module, tw_bytes *out, tw_error *error);

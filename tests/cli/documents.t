@@ -5,7 +5,7 @@ Every option of every command is in each of them:
   $ tensor-wasm generate man > man; tensor-wasm generate bash > bash
   $ tensor-wasm generate zsh > zsh; tensor-wasm generate fish > fish
   $ actions=$(tensor-wasm snapshot --help | sed -n 's/^  \([a-z]*\)  .*/snapshot-\1/p'); echo $actions | wc -w
-  6
+  7
   $ for c in run validate inspect $actions devices doctor; do tensor-wasm $(echo $c | tr - ' ') --help; done | grep -o '^  .\{4\}--[a-z0-9-]*' |
   >   sed 's/.*--//' | sort -u > options; test $(wc -l < options) -ge 20 && echo many
   many

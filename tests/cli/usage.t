@@ -19,7 +19,7 @@ The version and the overview:
 Each command explains itself, by --help and by help:
 
   $ for c in run validate inspect 'snapshot save' 'snapshot restore' 'snapshot inspect' 'snapshot verify' 'snapshot convert' \
-  >     'snapshot diff' \
+  >     'snapshot diff' 'snapshot export' \
   >     devices doctor help; do
   >   tensor-wasm $c --help > a && tensor-wasm help $c > b && cmp a b && tensor-wasm $c -h | cmp - a &&
   >   head -1 a && grep -c '^Examples:' a
@@ -42,6 +42,8 @@ Each command explains itself, by --help and by help:
   1
   tensor-wasm snapshot diff: tells what differs between two snapshot files
   1
+  tensor-wasm snapshot export: writes a module with a snapshot's state baked in, for any engine
+  1
   tensor-wasm devices: lists devices that buffers can be shared with
   1
   tensor-wasm doctor: says what this machine offers
@@ -53,7 +55,7 @@ A group lists its commands:
 
   $ tensor-wasm snapshot --help > a && tensor-wasm help snapshot > b && cmp a b && tensor-wasm snapshot 2>&1 >/dev/null | cmp - a
   $ grep -c '^  [a-z]' a; tensor-wasm snapshot > /dev/null 2>&1
-  6
+  7
   [2]
   $ tensor-wasm snapshot sav x
   ! tensor-wasm: no command 'snapshot sav'; did you mean 'snapshot save'?
