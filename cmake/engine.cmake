@@ -11,7 +11,7 @@ else()
   set(TW_ENGINE_FOUND ${TW_ENGINE_DIR})
 endif()
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-  src/engine/crate/Cargo.toml src/engine/crate/Cargo.lock src/engine/crate/build.rs src/engine/crate/src/lib.rs src/engine/crate/src/blake3_c.rs)
+  src/engine/crate/Cargo.toml src/engine/crate/Cargo.lock src/engine/crate/build.rs src/engine/crate/src/lib.rs src/engine/crate/src/blake3_c.rs src/engine/crate/src/pooling.rs)
 add_library(tw_engine STATIC IMPORTED)
 set_target_properties(tw_engine PROPERTIES
   IMPORTED_LOCATION ${TW_ENGINE_FOUND}/libtw_engine.a

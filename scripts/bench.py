@@ -27,6 +27,7 @@ TOOL = os.path.join(BUILD, "bin", "tensor-wasm")
 BENCH = os.path.join(BUILD, "bench", "tw_bench")
 MINIMAL = os.path.join(BUILD, "bench", "tw_bench_minimal")
 SNAPSHOTS = os.path.join(BUILD, "bench", "tw_bench_snapshots")
+POOLS = os.path.join(BUILD, "bench", "tw_bench_pools")
 LOOPS = os.path.join(BUILD, "bench", "loops.wasm")
 GUESTS = os.path.join(BUILD, "tests", "guests")
 PROGRAMS = ["gemm", "covariance", "jacobi", "transpose", "blur"]
@@ -195,12 +196,60 @@ def bench_snapshots():
               f"of CPU time, {show(figure)} (1.1 to reach: {goal(figure[0] <= 1.1)})")
 
 
+POOL_KINDS = {"small": "64 KiB of memory, 8 KiB of data", "wasi": "the same with WASI: two arguments, a variable", "folder": "and with a folder",
+              "large": "16 MiB, 1 MiB of data, 8 dirty pages", "scattered": "the same, other pages each time"}
+
+
+def bench_pool_cycles():
+    print("\nCPU time of a start from a pool, a trivial call and a full reset, beside the engine's own pool:")
+    print("\n| guest | ours | engine, defaults | engine, at its best | ours is faster than the defaults by | than the best by |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    goals = []
+    for kind, words in POOL_KINDS.items():
+        data = json.loads(output(POOLS, "cycles", kind, PAIRS))
+        cpu = {name: [sample[0] for sample in samples] for name, samples in data.items()}
+        best = min((name for name in cpu if name not in ("ours", "engine, defaults")), key=lambda name: statistics.median(cpu[name]))
+        over = {name: ratio(list(zip(cpu[name], cpu["ours"]))) for name in ("engine, defaults", best)}
+        RESULT[f"pool, {kind}"] = {"over defaults": over["engine, defaults"], "over best": over[best], "best": best,
+                                   "ns": {name: statistics.median(values) for name, values in cpu.items()}}
+        print(f"| {words} | {duration(statistics.median(cpu['ours']))} | {duration(statistics.median(cpu['engine, defaults']))} | "
+              f"{duration(statistics.median(cpu[best]))} ({best.removeprefix('engine, ')}) | {show(over['engine, defaults'])} | {show(over[best])} |")
+        if kind in ("small", "wasi"):
+            goals.append((f"{words}, over the defaults", over["engine, defaults"][0], 5))
+        if kind in ("small", "wasi", "large"):
+            goals.append((f"{words}, over the best", over[best][0], 2))
+    print()
+    for name, value, least in goals:
+        print(f"{name}: {value:.2f} ({least} to reach: {goal(value >= least)})")
+
+
+def bench_pool_threads():
+    data = json.loads(output(POOLS, "threads", "small", PAIRS))
+    figures = {name: ratio(samples) for name, samples in data.items()}
+    RESULT["pool, threads"] = figures
+    print("\ntwo threads against one, cycles in the same time:")
+    for name, figure in figures.items():
+        print(f"{name}: {show(figure)}" + (f" (1.8 to reach: {goal(figure[0] >= 1.8)})" if name == "ours" else ""))
+
+
+def bench_idle():
+    data = json.loads(output(POOLS, "idle", 500 if QUICK else 10000))
+    RESULT["idle"] = data
+    print(f"\n{data['count']} idle instances of a small module, each:")
+    for name in ("after a call", "in the pool"):
+        each = data[name]
+        total = each["pss"] + each["page tables"] + 256 * each["mappings"]
+        print(f"{name}: {total / 1024:.1f} KiB: {each['pss'] / 1024:.1f} of memory (share of shared pages included), {each['page tables'] / 1024:.1f} of page "
+              f"tables, {each['mappings']:.1f} mappings at 256 bytes (100 to reach: {goal(total < 100 * 1024)})")
+
+
 def main():
     folder = tempfile.mkdtemp(prefix="tensorwasm-bench-")
     print(output(TOOL, "doctor"))
     print(f"{PAIRS} pairs a figure{', quick: not for quoting' if QUICK else ''}")
     try:
-        for step in (lambda: bench_start(folder), bench_stopping, bench_dispatch, bench_snapshots, lambda: bench_first_run(folder),
+        for step in (lambda: bench_start(folder), bench_stopping, bench_dispatch, bench_snapshots,
+                     bench_pool_cycles, bench_pool_threads, bench_idle, lambda: bench_first_run(folder),
                      lambda: bench_guests(folder + "/kernels")):
             step()
             sys.stdout.flush()

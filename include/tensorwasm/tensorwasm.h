@@ -223,7 +223,8 @@ typedef struct tw_instance_pool_options {
 } tw_instance_pool_options;
 #define TW_INSTANCE_POOL_OPTIONS_INIT {.size = sizeof(tw_instance_pool_options), .max_idle = 16}
 
-/* spawn: as for tw_instance_spawn; what it points to must outlive the pool. Keeps the module. */
+/* spawn: as for tw_instance_spawn; the pool keeps a copy of all that it points to, but for the contexts of imports and for exit_code,
+ * which must outlive the pool. Keeps the module. */
 tw_status tw_instance_pool_new(tw_module *module, const tw_spawn_options *spawn, const tw_instance_pool_options *options, tw_instance_pool **out,
                       tw_error *error);
 /* One that was given back, or a new one; there may be any number of them. Its start function runs on this thread, and files for

@@ -29,11 +29,7 @@ void tw_instance_pool_give(tw_instance_pool *pool, tw_instance *instance)
 
 size_t tw_instance_pool_idle(tw_instance_pool *pool)
 {
-    if (!pool) return 0;
-    pthread_mutex_lock(&pool->lock);
-    size_t count = pool->idle_count;
-    pthread_mutex_unlock(&pool->lock);
-    return count;
+    return pool ? tw_runtime_pool_idle(pool) : 0;
 }
 
 void tw_instance_pool_free(tw_instance_pool *pool)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { NAMED = 8, PATH_BYTES = 100 };
 
@@ -45,6 +46,7 @@ void tw_files_opened(tw_files *files, uint32_t fd, const uint8_t *path, size_t s
         return;
     }
     files->items[files->count++] = (tw_file){fd, text};
+    files->crowded |= files->count > 1;
 }
 
 static tw_file *find(const tw_files *files, uint32_t fd)
@@ -95,4 +97,15 @@ bool tw_files_are_as_new(const tw_files *files, char *why, size_t size)
     else if (files->took_input) snprintf(why, size, "it has read from the bytes that it was given as standard input");
     else return true;
     return false;
+}
+
+bool tw_files_go_on_as_new(const tw_files *files)
+{
+    return !files->count && !files->incomplete && files->moved < 0 && !files->took_input && !files->crowded;
+}
+
+tw_folder tw_folder_at(const char *path)
+{
+    struct stat found;
+    return stat(path, &found) ? (tw_folder){0, 0} : (tw_folder){found.st_dev, found.st_ino};
 }

@@ -159,6 +159,28 @@ static tw_status on_path_open(void *context, tw_store *store, tw_raw *values, si
     return TW_OK;
 }
 
+/* ---- clocks ---- */
+
+/* By a clock of the guest's. Its monotonic one starts with the instance. */
+static uint64_t guest_now(const tw_wasi *wasi, uint32_t id)
+{
+    struct timespec now;
+    if (id == CLOCK_MONO) return tw_clock_now() - wasi->began;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* What is wrong with a call, the engine says. */
+static tw_status on_clock_time_get(void *context, tw_store *store, tw_raw *values, size_t count, tw_error *error)
+{
+    uint32_t id = (uint32_t)values[0].i32, at = (uint32_t)values[2].i32;
+    uint8_t *result = guest(store, at, 8);
+    if (!result || at % 8 || (id != CLOCK_REAL && id != CLOCK_MONO))
+        return tw_store_wasi(store, TW_WASI_clock_time_get, values, count, error);
+    put64(result, guest_now(context, id));
+    return answer(values, OK);
+}
+
 /* ---- poll_oneoff ---- */
 
 /* The same moment by a clock of the guest's and by ours. */
@@ -195,25 +217,6 @@ static tw_status ask(const poll_set *set, tw_wasi_pass function, tw_raw *values,
     return status;
 }
 
-/* The guest's monotonic clock starts with the instance: only the engine knows it. */
-static tw_status monotonic_now(const poll_set *set, uint64_t *out, int32_t *number, tw_error *error)
-{
-    uint8_t bytes[8];
-    tw_raw values[3] = {{.i32 = CLOCK_MONO}, {.i64 = 1}, {.i32 = (int32_t)set->events}};
-    TW_TRY(ask(set, TW_WASI_clock_time_get, values, 3, bytes, sizeof bytes, error));
-    *number = values[0].i32;
-    *out = get64(bytes);
-    return TW_OK;
-}
-
-static tw_status real_now(uint64_t *out)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    *out = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-    return TW_OK;
-}
-
 static uint64_t later(uint64_t start, uint64_t ns)
 {
     uint64_t at;
@@ -221,18 +224,16 @@ static uint64_t later(uint64_t start, uint64_t ns)
 }
 
 /* The moment that one of the guest's clocks and ours are compared; once for a set, so that a time is always the same. */
-static tw_status compare_clocks(poll_set *set, uint32_t id, int32_t *number, tw_error *error)
+static const moment *compare_clocks(poll_set *set, uint32_t id)
 {
     moment *m = &set->moments[id];
-    if (m->known) return TW_OK;
-    TW_TRY(id == CLOCK_REAL ? real_now(&m->theirs) : monotonic_now(set, &m->theirs, number, error));
-    m->ours = tw_clock_now();
-    m->known = true;
-    return TW_OK;
+    if (m->known) return m;
+    *m = (moment){true, guest_now(set->wasi, id), tw_clock_now()};
+    return m;
 }
 
 /* When a clock subscription is over. */
-static tw_status clock_end(poll_set *set, const uint8_t *at, uint64_t *end, int32_t *number, tw_error *error)
+static void clock_end(poll_set *set, const uint8_t *at, uint64_t *end, int32_t *number)
 {
     uint32_t id = get32(at + 16);
     uint64_t timeout = get64(at + 24);
@@ -241,11 +242,9 @@ static tw_status clock_end(poll_set *set, const uint8_t *at, uint64_t *end, int3
     } else if (!(get32(at + 40) & FLAG_ABSOLUTE)) {
         *end = later(set->started, timeout);
     } else {
-        TW_TRY(compare_clocks(set, id, number, error));
-        const moment *m = &set->moments[id];
+        const moment *m = compare_clocks(set, id);
         *end = timeout > m->theirs ? later(m->ours, timeout - m->theirs) : m->ours;
     }
-    return TW_OK;
 }
 
 /* Whether the guest has such a descriptor: the engine says. */
@@ -258,19 +257,18 @@ static tw_status check_fd(const poll_set *set, uint32_t fd, int32_t *number, tw_
     return TW_OK;
 }
 
-static tw_status survey(poll_set *set, int32_t *number, tw_error *error)
+static void survey(poll_set *set, int32_t *number)
 {
     for (uint32_t i = 0; i < set->count && *number == OK; i++) {
         const uint8_t *at = subscription(set, i);
         uint64_t end = TW_NEVER;
         uint32_t fd = get32(at + 16);
-        if (at[8] == TYPE_CLOCK) TW_TRY(clock_end(set, at, &end, number, error));
+        if (at[8] == TYPE_CLOCK) clock_end(set, at, &end, number);
         else if (at[8] == TYPE_READ && fd == set->wasi->stdin_fd) set->has_stdin = true;
         else if (at[8] == TYPE_READ || at[8] == TYPE_WRITE) set->has_other = true;
         else *number = INVAL;
         if (end < set->until) set->until = end;
     }
-    return TW_OK;
 }
 
 static tw_status check_others(poll_set *set, int32_t *number, tw_error *error)
@@ -293,7 +291,7 @@ static void write_event(uint8_t *event, uint64_t user_data, uint8_t type)
 }
 
 /* Ends of clocks are looked at again: more than one may be over. */
-static tw_status write_events(poll_set *set, uint32_t *ready, int32_t *number, tw_error *error)
+static void write_events(poll_set *set, uint32_t *ready, int32_t *number)
 {
     uint8_t *events = guest(set->store, set->events, (uint64_t)set->count * EVENT_BYTES);
     uint64_t now = tw_clock_now();
@@ -303,12 +301,11 @@ static tw_status write_events(poll_set *set, uint32_t *ready, int32_t *number, t
         uint8_t type = at[8];
         bool is_ready = type == TYPE_READ && get32(at + 16) == set->wasi->stdin_fd ? set->stdin_ready : true;
         if (type == TYPE_CLOCK) {
-            TW_TRY(clock_end(set, at, &end, number, error));
+            clock_end(set, at, &end, number);
             is_ready = end <= now;
         }
         if (is_ready) write_event(events + (size_t)(*ready)++ * EVENT_BYTES, user_data, type);
     }
-    return TW_OK;
 }
 
 static tw_status sleep_for(poll_set *set, tw_error *error)
@@ -331,13 +328,13 @@ static tw_status on_poll_oneoff(void *context, tw_store *store, tw_raw *values, 
     if (!guest(store, set.subscriptions, (uint64_t)set.count * SUBSCRIPTION_BYTES) || !guest(store, result, 4) ||
         !guest(store, set.events, (uint64_t)set.count * EVENT_BYTES))
         return answer(values, FAULT);
-    TW_TRY(survey(&set, &number, error));
+    survey(&set, &number);
     if (number == OK && set.has_other && !set.has_stdin) /* nothing to wait for */
         return tw_store_wasi(store, TW_WASI_poll_oneoff, values, count, error);
     if (number == OK && set.has_other) TW_TRY(check_others(&set, &number, error));
     if (number != OK) return answer(values, number);
     TW_TRY(sleep_for(&set, error));
-    TW_TRY(write_events(&set, &ready, &number, error));
+    write_events(&set, &ready, &number);
     put32(guest(store, result, 4), ready);
     return answer(values, number);
 }
@@ -361,6 +358,7 @@ bool tw_wasi_binding(const char *name, tw_wasi *wasi, tw_binding *out)
     static const struct { const char *name; tw_raw_func call; } ours[] = {
         {"fd_read", on_fd_read}, {"fd_close", on_fd_close}, {"fd_renumber", on_fd_renumber},
         {"poll_oneoff", on_poll_oneoff}, {"proc_exit", on_proc_exit}, {"path_open", on_path_open},
+        {"clock_time_get", on_clock_time_get},
     };
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
         if (strcmp(name, ours[i].name) || (ours[i].call == on_path_open && !wasi->files)) continue;

@@ -27,6 +27,10 @@ tw_status tw_runtime_keep_wasi(tw_instance *instance, const tw_wasi_options *opt
     const char **dirs = TW_NEW_ARRAY(&kept->arena, const char *, options->dir_count);
     TW_TRY_ALLOC(dirs, error);
     for (size_t i = 0; i < options->dir_count; i++) dirs[i] = options->dirs[i].guest;
+    kept->folders = TW_NEW_ARRAY(&kept->arena, tw_folder, options->dir_count);
+    TW_TRY_ALLOC(kept->folders, error);
+    for (size_t i = 0; i < options->dir_count; i++) kept->folders[i] = tw_folder_at(options->dirs[i].host);
+    kept->writes_files = options->stdout_path || options->stderr_path;
     kept->has_wasi = true;
     TW_TRY(keep(&kept->arena, options->args, options->arg_count, &kept->args, error));
     TW_TRY(keep(&kept->arena, options->env, options->env_count, &kept->env, error));

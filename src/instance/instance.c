@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "instance/state.h"
+#include "os/clock.h"
 
 #define FEW 32 /* raw values kept on the stack */
 
@@ -158,7 +159,7 @@ static tw_status fill(tw_instance *instance, const tw_spawn_options *options, tw
 void tw_runtime_begin_wasi(tw_instance *instance, const tw_wasi_options *options)
 {
     tw_files_init(&instance->kept.files, options && !options->inherit_stdin && options->stdin_size);
-    instance->wasi = (tw_wasi){.waker = &instance->stopper.waker, .stdin_fd = options && options->inherit_stdin ? 0 : -1,
+    instance->wasi = (tw_wasi){.waker = &instance->stopper.waker, .stdin_fd = options && options->inherit_stdin ? 0 : -1, .began = tw_clock_now(),
                                .files = instance->watches_files ? &instance->kept.files : NULL};
 }
 

@@ -1,40 +1,91 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "instance/pool.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 tw_status tw_runtime_pool_new(tw_module *module, const tw_spawn_options *options, uint32_t max_idle, tw_instance_pool **out,
                               tw_error *error)
 {
     static atomic_uint_fast64_t pools;
-    tw_instance_pool *pool = calloc(1, sizeof *pool);
+    tw_instance_pool *pool = aligned_alloc(_Alignof(tw_instance_pool), sizeof *pool);
     TW_TRY_ALLOC(pool, error);
+    memset(pool, 0, sizeof *pool);
     pool->number = atomic_fetch_add(&pools, 1) + 1;
     pool->module = module;
-    pool->options = *options;
-    pool->options.capturable = true;
-    if (options->wasi) {
-        pool->wasi = *options->wasi;
-        pool->options.wasi = &pool->wasi;
-    }
-    pool->max_idle = max_idle;
-    pthread_mutex_init(&pool->lock, NULL);
     tw_runtime_module_retain(module);
-    *out = pool;
-    return TW_OK;
+    tw_arena_init(&pool->arena, TW_ARENA_NO_LIMIT);
+    for (uint32_t i = 0; i < TW_POOL_SHARDS; i++) pthread_mutex_init(&pool->shards[i].lock, NULL);
+    pool->shards[0].places = max_idle;
+    tw_status status = tw_runtime_pool_keep_options(pool, options, error);
+    pool->options.capturable = true;
+    if (status == TW_OK) *out = pool;
+    else tw_runtime_pool_free(pool);
+    return status;
 }
 
-static tw_instance *pop(tw_instance_pool *pool)
+static uint32_t own_shard(void)
 {
-    pthread_mutex_lock(&pool->lock);
-    tw_instance *instance = pool->idle;
+    int processor = sched_getcpu();
+    return processor < 0 ? 0 : (uint32_t)processor % TW_POOL_SHARDS;
+}
+
+/* The place stays, free. */
+static tw_instance *pop(tw_pool_shard *shard)
+{
+    pthread_mutex_lock(&shard->lock);
+    tw_instance *instance = shard->idle;
     if (instance) {
-        pool->idle = instance->next_idle;
-        pool->idle_count--;
+        shard->idle = instance->next_idle;
+        shard->idle_count--;
+        shard->places++;
     }
-    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_unlock(&shard->lock);
     return instance;
+}
+
+static tw_instance *pop_any(tw_instance_pool *pool)
+{
+    uint32_t own = own_shard();
+    tw_instance *instance = NULL;
+    for (uint32_t i = 0; i < TW_POOL_SHARDS && !instance; i++) instance = pop(&pool->shards[(own + i) % TW_POOL_SHARDS]);
+    return instance;
+}
+
+static bool take_place(tw_pool_shard *shard)
+{
+    pthread_mutex_lock(&shard->lock);
+    bool had = shard->places > 0;
+    shard->places -= had;
+    pthread_mutex_unlock(&shard->lock);
+    return had;
+}
+
+/* brings_place: one that was free elsewhere moves here. */
+static bool push(tw_pool_shard *shard, tw_instance *instance, bool brings_place)
+{
+    pthread_mutex_lock(&shard->lock);
+    shard->places += brings_place;
+    bool kept = shard->places && tw_stop_put_aside(&instance->stopper);
+    if (kept) {
+        shard->places--;
+        shard->idle_count++;
+        instance->next_idle = shard->idle;
+        shard->idle = instance;
+    }
+    pthread_mutex_unlock(&shard->lock);
+    return kept;
+}
+
+static bool put_aside(tw_instance_pool *pool, tw_instance *instance)
+{
+    uint32_t own = own_shard();
+    if (push(&pool->shards[own], instance, false)) return true;
+    for (uint32_t i = 1; i < TW_POOL_SHARDS; i++)
+        if (take_place(&pool->shards[(own + i) % TW_POOL_SHARDS])) return push(&pool->shards[own], instance, true);
+    return false;
 }
 
 static tw_status make(tw_instance_pool *pool, tw_instance **out, tw_error *error)
@@ -46,7 +97,7 @@ static tw_status make(tw_instance_pool *pool, tw_instance **out, tw_error *error
 
 tw_status tw_runtime_pool_take(tw_instance_pool *pool, tw_instance **out, tw_error *error)
 {
-    tw_instance *instance = pop(pool);
+    tw_instance *instance = pop_any(pool);
     if (!instance) return make(pool, out, error);
     tw_stop_take_up(&instance->stopper);
     tw_status status = tw_runtime_start_again(instance, pool->options.wasi, error);
@@ -60,19 +111,6 @@ tw_status tw_runtime_pool_take(tw_instance_pool *pool, tw_instance **out, tw_err
     return status;
 }
 
-static bool put_aside(tw_instance_pool *pool, tw_instance *instance)
-{
-    pthread_mutex_lock(&pool->lock);
-    bool kept = pool->idle_count < pool->max_idle && tw_stop_put_aside(&instance->stopper);
-    if (kept) {
-        instance->next_idle = pool->idle;
-        pool->idle = instance;
-        pool->idle_count++;
-    }
-    pthread_mutex_unlock(&pool->lock);
-    return kept;
-}
-
 void tw_runtime_pool_give(tw_instance_pool *pool, tw_instance *instance)
 {
     if (tw_stop_check_idle(&instance->stopper, NULL) != TW_OK) return; /* a pool has it, or its own call goes on */
@@ -81,10 +119,23 @@ void tw_runtime_pool_give(tw_instance_pool *pool, tw_instance *instance)
     if (!ours || !tw_runtime_reset(instance) || !put_aside(pool, instance)) tw_runtime_free(instance);
 }
 
+size_t tw_runtime_pool_idle(tw_instance_pool *pool)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < TW_POOL_SHARDS; i++) {
+        pthread_mutex_lock(&pool->shards[i].lock);
+        count += pool->shards[i].idle_count;
+        pthread_mutex_unlock(&pool->shards[i].lock);
+    }
+    return count;
+}
+
 void tw_runtime_pool_free(tw_instance_pool *pool)
 {
-    for (tw_instance *instance; (instance = pop(pool));) tw_runtime_free(instance);
-    pthread_mutex_destroy(&pool->lock);
+    for (tw_instance *instance; (instance = pop_any(pool));) tw_runtime_free(instance);
+    for (uint32_t i = 0; i < TW_POOL_SHARDS; i++) pthread_mutex_destroy(&pool->shards[i].lock);
+    tw_arena_free(&pool->arena);
+    if (pool->cache.cache) tw_kcache_unref(pool->cache.cache);
     tw_runtime_module_release(pool->module);
     free(pool);
 }

@@ -4,25 +4,39 @@
 
 /* Instances of one module for one tenant that are used again. What is given back is reset at once, and waits until somebody takes
  * it; then its start function runs, as a new one's would. What can't be made fresh is freed: an instance whose last call didn't
- * come back well, one that was terminated, has grown a table or dropped a segment. */
+ * come back well, one that was terminated, has grown a table or dropped a segment.
+ *
+ * A pool has a shard for each processor, up to a few; one that finds nothing in its own looks at the others, one lock at a time. */
 
 #include "instance/runtime.h"
 
+enum { TW_POOL_SHARDS = 8 };
+
+/* What the threads of one processor give and take: they don't wait for others'. Each instance that is kept takes a place; when it
+ * is taken, its place stays free in the shard. */
+typedef struct tw_pool_shard {
+    _Alignas(64) pthread_mutex_t lock; /* of what follows */
+    tw_instance *idle;
+    uint32_t idle_count, places;
+} tw_pool_shard;
+
 struct tw_instance_pool {
+    tw_pool_shard shards[TW_POOL_SHARDS];
     uint64_t number;          /* in this process, from 1: another pool may come to lie where one lay */
     tw_module *module;
-    tw_spawn_options options; /* what they point to is the embedder's */
+    tw_arena arena;           /* what the options point to */
+    tw_spawn_options options;
     tw_wasi_options wasi;
-    uint32_t max_idle;
-    pthread_mutex_t lock; /* of what follows */
-    tw_instance *idle;
-    uint32_t idle_count;
+    tw_kernel_cache cache;    /* cache NULL: none */
 };
 
 tw_status tw_runtime_pool_new(tw_module *module, const tw_spawn_options *options, uint32_t max_idle, tw_instance_pool **out,
                               tw_error *error);
+/* Copies them (spawn_options.c). What a failure leaves, the pool's end frees. */
+tw_status tw_runtime_pool_keep_options(tw_instance_pool *pool, const tw_spawn_options *options, tw_error *error);
 tw_status tw_runtime_pool_take(tw_instance_pool *pool, tw_instance **out, tw_error *error);
 void tw_runtime_pool_give(tw_instance_pool *pool, tw_instance *instance);
+size_t tw_runtime_pool_idle(tw_instance_pool *pool);
 void tw_runtime_pool_free(tw_instance_pool *pool);
 
 #endif

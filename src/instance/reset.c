@@ -163,22 +163,45 @@ static bool put_memory(const tw_instance *instance)
            (!grown || tw_store_memory_grow(instance->store, &instance->baseline.linear, 0));
 }
 
-/* What the guest had open, and the embedder's files for its output: nobody else may want to wait for them. */
-static bool close_wasi(const tw_instance *instance)
+/* A new instance's folders would be others where a path leads elsewhere by now. */
+static bool look_at_folders(const tw_instance *instance, const tw_wasi_options *options)
 {
-    static const tw_wasi_setup none;
-    return !instance->kept.has_wasi || tw_store_set_wasi(instance->store, &none, NULL) == TW_OK;
+    bool same = true;
+    for (size_t i = 0; i < options->dir_count; i++) {
+        tw_folder *seen = &instance->kept.folders[i], now = tw_folder_at(options->dirs[i].host);
+        same &= now.inode && now.inode == seen->inode && now.device == seen->device;
+        *seen = now;
+    }
+    return same;
 }
 
-static tw_status open_wasi(tw_instance *instance, const tw_wasi_options *options, tw_error *error)
+/* What a guest may have changed of the engine's WASI are its descriptors, and those are watched. Otherwise what it had open is closed,
+ * and the embedder's files for its output: nobody else may want to wait for them. */
+static bool close_wasi(tw_instance *instance)
+{
+    static const tw_wasi_setup none;
+    if (!instance->kept.has_wasi || (!instance->kept.writes_files && tw_files_go_on_as_new(&instance->kept.files))) return true;
+    instance->kept.is_closed = true;
+    return tw_store_set_wasi(instance->store, &none, NULL) == TW_OK;
+}
+
+static tw_status set_up_wasi(tw_instance *instance, const tw_wasi_options *options, tw_error *error)
 {
     tw_wasi_setup setup;
     tw_status status = tw_runtime_wasi_setup(options, &setup, error);
     if (status == TW_OK) status = tw_store_set_wasi(instance->store, &setup, error);
     tw_runtime_wasi_free(&setup);
+    instance->kept.is_closed = status != TW_OK;
+    return status;
+}
+
+static tw_status open_wasi(tw_instance *instance, const tw_wasi_options *options, tw_error *error)
+{
+    bool same = look_at_folders(instance, options);
+    if (!same || instance->kept.is_closed) TW_TRY(set_up_wasi(instance, options, error));
     tw_files_free(&instance->kept.files);
     tw_runtime_begin_wasi(instance, options);
-    return status;
+    return TW_OK;
 }
 
 bool tw_runtime_reset(tw_instance *instance)

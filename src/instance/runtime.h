@@ -158,7 +158,10 @@ typedef struct tw_kept {
     tw_files files;
     uint64_t max_memory;
     bool has_wasi;
+    bool writes_files;                    /* output goes to files of the embedder's */
+    bool is_closed;                       /* WASI has to be set up again before the guest runs */
     tw_registers_strings args, env, dirs; /* dirs: the guest's names */
+    tw_folder *folders;                   /* what the host's names led to, just before WASI was set up last */
 } tw_kept;
 
 /* What a pooled instance held before its start function ran; by handle. */

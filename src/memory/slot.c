@@ -100,6 +100,7 @@ static void destroy(tw_slot *slot)
     tw_budget_give(TW_BUDGET_ADDRESSES, slot->reserved + slot->guard);
     tw_budget_give(TW_BUDGET_MAPPINGS, SLOT_MAPPINGS);
     pthread_mutex_destroy(&slot->lock);
+    free(slot->known);
     free(slot);
 }
 
@@ -310,7 +311,7 @@ void tw_slot_give(tw_slot *slot)
     slot->running = false;
     pthread_mutex_unlock(&slot->lock);
     tw_budget_give(TW_BUDGET_COMMITTED, atomic_load(&slot->size));
-    usable = usable && !atomic_load(&slot->lost);
+    usable = usable && !atomic_load(&slot->lost) && !slot->known;
     if (!usable || !clear(slot, count_free() < MAX_WARM) || !put_aside(slot)) destroy(slot);
 }
 

@@ -38,6 +38,15 @@ typedef struct tw_slot_layout {
  * everything else. Later calls give the same answer. */
 tw_slot_layout tw_slot_probe(void);
 
+/* What memory/reset.c remembers: no other pages than these are private, unless a page fault has happened since. */
+enum { TW_KNOWN_RUNS = 128 };
+typedef struct tw_known_pages {
+    bool valid;
+    uint64_t faults; /* of the process, before the pages were looked for */
+    uint32_t pages, count;
+    struct { uint32_t first, pages; } runs[TW_KNOWN_RUNS];
+} tw_known_pages;
+
 typedef struct tw_slot {
     uint8_t *base;
     _Atomic size_t size;  /* live bytes; written by the owner's thread only, under the lock */
@@ -51,6 +60,7 @@ typedef struct tw_slot {
     atomic_bool lost;     /* a page's file was gone: who read it got a trap or zeros. The memory isn't what it was */
     tw_image *image;      /* whose contents it began with; NULL: none */
     bool image_mapped;    /* … and it is charged for that */
+    tw_known_pages *known; /* NULL: nothing. A slot that has some doesn't get huge pages, and isn't used again by others */
     struct tw_slot *next;
 } tw_slot;
 

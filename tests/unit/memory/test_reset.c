@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Images and resets: after each way of resetting, whatever was done to the memory, it is what the image was made of. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -186,6 +187,93 @@ static void the_whole_range_is_walked(void **state)
     munmap(memory, size);
 }
 
+static size_t private_pages(const tw_slot *slot, size_t size)
+{
+    static uint64_t entries[16 * MIB / 4096];
+    FILE *file = fopen("/proc/self/pagemap", "rb");
+    size_t count = 0, pages = size / 4096;
+    assert_non_null(file);
+    assert_int_equal(fseek(file, (long)((uintptr_t)slot->base / 4096 * sizeof *entries), SEEK_SET), 0);
+    assert_int_equal(fread(entries, sizeof *entries, pages, file), pages);
+    fclose(file);
+    for (size_t i = 0; i < pages; i++) count += (entries[i] >> 63) && !(entries[i] >> 61 & 1);
+    return count;
+}
+
+static void *write_there(void *at)
+{
+    memset(at, 9, 5000);
+    return NULL;
+}
+
+/* The same pages every time: the second reset has nothing to look for. Then others, of another thread's, and by a system call. */
+static void pages_that_are_recalled_are_all_that_changed(void **state)
+{
+    (void)state;
+    size_t size = 16 * MIB;
+    uint8_t *memory = contents(size, 4, 3);
+    if (!tw_reset_can(TW_RESET_RECALL)) skip();
+    for (int mapped = 0; mapped < 2; mapped++) {
+        tw_image *image = image_of(memory, size);
+        tw_slot *slot = take(size);
+        pthread_t thread;
+        int ends[2];
+        if (mapped) {
+            assert_int_equal(tw_slot_put_image(slot, image, NULL), TW_OK);
+        } else {
+            memcpy(slot->base, memory, size);
+            tw_slot_adopt_image(slot, image);
+        }
+        for (size_t round = 0; round < 20; round++) {
+            for (size_t at = 77; at < size; at += 2 * MIB) slot->base[at] ^= 0x80;
+            if (round == 8) assert_int_equal(pthread_create(&thread, NULL, write_there, slot->base + 3 * MIB), 0);
+            if (round == 8) assert_int_equal(pthread_join(thread, NULL), 0);
+            if (round == 12) {
+                assert_int_equal(pipe(ends), 0);
+                assert_int_equal(write(ends[1], "somewhere else", 14), 14);
+                assert_int_equal(read(ends[0], slot->base + 5 * MIB + 4090, 14), 14);
+                close(ends[0]), close(ends[1]);
+            }
+            if (round == 15) madvise(slot->base, size, MADV_PAGEOUT);
+            assert_true(tw_reset(slot, TW_RESET_RECALL));
+            is_as_fresh(slot, memory, size);
+        }
+        assert_true(slot->known->valid);
+        tw_slot_give(slot);
+        tw_image_release(image);
+    }
+    munmap(memory, size);
+}
+
+static void private_pages_that_nobody_uses_any_more_are_given_back(void **state)
+{
+    (void)state;
+    size_t size = 16 * MIB;
+    uint8_t *memory = contents(size, 4, 3);
+    if (!tw_reset_can(TW_RESET_RECALL)) skip();
+    tw_image *image = image_of(memory, size);
+    tw_slot *slot = take(size);
+    assert_int_equal(tw_slot_put_image(slot, image, NULL), TW_OK);
+    memset(slot->base + MIB, 3, 6 * MIB); /* a run that needed much */
+    assert_true(tw_reset(slot, TW_RESET_RECALL));
+    is_as_fresh(slot, memory, size);
+    for (int round = 0; round < 3; round++) { /* and some that need little */
+        slot->base[MIB + 5] = 7;
+        assert_true(tw_reset(slot, TW_RESET_RECALL));
+    }
+    assert_true(private_pages(slot, size) < 100);
+    is_as_fresh(slot, memory, size);
+    for (uint32_t seed = 1, round = 0; round < 40; round++) { /* elsewhere each time */
+        for (int i = 0; i < 30; i++) slot->base[next(&seed) % size] = 1;
+        assert_true(tw_reset(slot, TW_RESET_RECALL));
+        if (round % 8 == 7) is_as_fresh(slot, memory, size); /* which maps the zero page everywhere */
+        if (round % 8 == 6) assert_true(slot->known->pages < 300);
+    }
+    tw_slot_give(slot);
+    tw_image_release(image);
+    munmap(memory, size);
+}
+
 static void an_image_without_data_and_one_of_nothing(void **state)
 {
     (void)state;
@@ -244,6 +332,8 @@ int main(void)
         cmocka_unit_test(slots_share_an_image_and_see_nothing_of_each_other),
         cmocka_unit_test(every_way_gives_the_image_back),
         cmocka_unit_test(the_whole_range_is_walked),
+        cmocka_unit_test(pages_that_are_recalled_are_all_that_changed),
+        cmocka_unit_test(private_pages_that_nobody_uses_any_more_are_given_back),
         cmocka_unit_test(an_image_without_data_and_one_of_nothing),
         cmocka_unit_test(an_image_over_the_budget_is_refused),
     };

@@ -6,6 +6,7 @@
 pub use wasmtime_c_api::*;
 
 mod blake3_c;
+mod pooling;
 
 use std::mem::MaybeUninit;
 use wasmtime_c_api::wasmtime::{Func, Global, Ref, Table, Val};
