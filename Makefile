@@ -6,6 +6,7 @@
 # make asan      the unit tests and transcripts under the address and undefined-behaviour sanitizers
 # make bench     the figures of docs/performance.md
 # make nests-long   100,000 random loop nests (make test takes what fits into four minutes)
+# make resets-long   random guests for ten minutes: what a pool gives beside what is new
 # make planted      plants each of the five known bugs and lets the suite look for it for five minutes
 # make install   into PREFIX (/usr/local), below DESTDIR where that is set
 # make clean     removes build/; the engine's build stays in its cache (see CONTRIBUTING.md)
@@ -18,7 +19,7 @@ ifeq ($(filter-out demo,$(MAKECMDGOALS)),)
 TARGETS = --target tensor-wasm tensor-wasm-compile
 endif
 
-.PHONY: demo test deps build asan bench nests-long planted install clean
+.PHONY: demo test deps build asan bench nests-long resets-long planted install clean
 
 demo: build
 	@sh scripts/demo.sh $(BUILD)
@@ -42,6 +43,9 @@ bench: build
 
 nests-long: build
 	@$(BUILD)/tests/nests/nests --count 100000 --jobs $(JOBS)
+
+resets-long: build
+	@$(BUILD)/tests/resets/resets --seconds 600 --start 1000
 
 planted: deps
 	@sh tests/planted/planted.sh . build/planted 300

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "instance/state.h"
-#include "memory/reset.h"
 
 /* ---- can the code change a table? ---- */
 
@@ -159,7 +158,7 @@ static bool put_memory(const tw_instance *instance)
     tw_slot *memory = instance->baseline.memory;
     if (!memory) return true;
     bool grown = atomic_load(&memory->size) != memory->image->size;
-    return tw_reset(memory, TW_RESET_CHEAPEST) &&
+    return tw_reset(memory, instance->module->engine->reset_way) &&
            (!grown || tw_store_memory_grow(instance->store, &instance->baseline.linear, 0));
 }
 

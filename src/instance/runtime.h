@@ -19,6 +19,7 @@
 #include "instance/offload.h"
 #include "instance/stop.h"
 #include "instance/watch.h"
+#include "memory/reset.h"
 #include "rewrite/rewrite.h"
 #include "snapshot/registers.h"
 #include "tensorwasm/tensorwasm.h"
@@ -30,6 +31,7 @@ struct tw_engine {
     tw_wasm_limits limits;
     tw_watch watch;
     size_t least_image;     /* bytes of data from which on instances begin from an image; tests set it */
+    tw_reset_way reset_way; /* of memories of pooled instances; tests set it */
     atomic_size_t references;
     pthread_mutex_t lock;   /* what follows; made by the first instance that offloads */
     tw_compiler *compiler;
