@@ -20,6 +20,7 @@
     X(FAILURE, 1, "the module is not valid, can't be linked, a file can't be read, and other failures")                \
     X(USAGE, 2, "the command line can't be meant: nothing was run")                                                    \
     X(TIMEOUT, 124, "the time limit of --timeout ended the guest")                                                     \
+    X(INTERRUPTED, 130, "Ctrl-C ended a measurement")                                                                  \
     X(TRAP, 134, "the guest trapped")
 
 enum {
@@ -100,7 +101,7 @@ const char *cli_word_in_group(const cli_command *command, const char *group);
 /* NULL when there is none. */
 const cli_command *cli_command_in_group(const char *group, const char *word);
 
-extern const cli_command cli_run, cli_validate, cli_inspect, cli_snapshot_save, cli_snapshot_restore, cli_snapshot_inspect,
+extern const cli_command cli_run, cli_validate, cli_inspect, cli_bench, cli_snapshot_save, cli_snapshot_restore, cli_snapshot_inspect,
     cli_snapshot_verify, cli_snapshot_convert, cli_snapshot_diff, cli_snapshot_export, cli_devices, cli_doctor, cli_help, cli_generate, cli_finish_kernels;
 
 #endif

@@ -7,6 +7,7 @@ static const cli_command *const commands[] = {
     &cli_run,
     &cli_validate,
     &cli_inspect,
+    &cli_bench,
     &cli_snapshot_save,
     &cli_snapshot_restore,
     &cli_snapshot_inspect,

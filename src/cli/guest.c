@@ -20,7 +20,6 @@
 #include "cli/watch.h"
 
 #define PRIVATE_MEMORY ((uint64_t)1 << 20) /* of the rewriter's; more than it takes */
-enum { MIN_STACK = 64 << 10, MAX_STACK = 256 << 20 }; /* tw_engine_options' */
 
 /* The order is that of the words of --offload, which is that of tw_offload. */
 _Static_assert(TW_OFFLOAD_OFF == 0 && TW_OFFLOAD_AUTO == 1 && TW_OFFLOAD_FORCE == 2, "--offload's words");
@@ -45,19 +44,25 @@ typedef struct holder {
     bool captured;
 } holder;
 
-static tw_status make_engine(holder *h, tw_error *error)
+/* The user's word counts more than a control group's. */
+static uint64_t committed(uint64_t max_memory, uint64_t guests)
+{
+    uint64_t each = max_memory < CLI_NO_LIMIT - PRIVATE_MEMORY ? max_memory + PRIVATE_MEMORY : max_memory;
+    return each > CLI_NO_LIMIT / guests ? 0 : each * guests;
+}
+
+tw_status cli_guest_engine(const cli_guest_settings *s, uint32_t guests, tw_engine **out, tw_error *error)
 {
     tw_engine_options options = TW_ENGINE_OPTIONS_INIT;
-    options.offload = (tw_offload)h->s->offload;
-    options.canonical_nan = h->s->canonical_nan;
-    options.threads = h->s->threads;
-    if (h->s->max_memory != CLI_NO_LIMIT) {
-        options.max_memory = h->s->max_memory;
-        if (options.max_memory < CLI_NO_LIMIT - PRIVATE_MEMORY) /* the user's word counts more than a control group's */
-            options.max_committed = options.max_memory + PRIVATE_MEMORY;
+    options.offload = (tw_offload)s->offload;
+    options.canonical_nan = s->canonical_nan;
+    options.threads = s->threads;
+    if (s->max_memory != CLI_NO_LIMIT) {
+        options.max_memory = s->max_memory;
+        options.max_committed = committed(s->max_memory, guests);
     }
-    options.max_stack = h->s->max_stack;
-    return tw_engine_new(&options, &h->engine, error);
+    options.max_stack = s->max_stack;
+    return tw_engine_new(&options, out, error);
 }
 
 /* ~/.cache/tensorwasm/kernels, or where XDG_CACHE_HOME says. NULL when neither is known. free() it. */
@@ -74,26 +79,25 @@ static char *default_cache_folder(void)
 }
 
 /* A folder that was named must be usable; without the usual one kernels live in memory only. */
-static tw_status check_folder(const holder *h, tw_error *error)
+static tw_status check_folder(const cli_guest_settings *s, const tw_kernel_cache *cache, tw_error *error)
 {
-    const char *refusal = tw_kernel_cache_refusal(h->cache);
+    const char *refusal = tw_kernel_cache_refusal(cache);
     if (!refusal) return TW_OK;
     *error = (tw_error){.status = TW_IO, .function = TW_NO_FUNCTION, .offset = TW_NO_OFFSET};
     snprintf(error->message, sizeof error->message, "--cache-dir: %s", refusal);
-    if (h->s->cache_dir) return TW_IO;
-    if (h->s->verbose) cli_say("%s", refusal);
+    if (s->cache_dir) return TW_IO;
+    if (s->verbose) cli_say("%s", refusal);
     return TW_OK;
 }
 
-static tw_status make_cache(holder *h, tw_error *error)
+tw_status cli_guest_cache(const cli_guest_settings *s, tw_engine *engine, char **folder, tw_kernel_cache **out, tw_error *error)
 {
-    const cli_guest_settings *s = h->s;
     if (s->offload == TW_OFFLOAD_OFF) return TW_OK;
     tw_kernel_cache_options options = TW_KERNEL_CACHE_OPTIONS_INIT;
-    if (!s->no_cache) h->folder = s->cache_dir ? strdup(s->cache_dir) : default_cache_folder();
-    options.directory = h->folder;
-    tw_status status = tw_kernel_cache_new(h->engine, &options, &h->cache, error);
-    return status ? status : check_folder(h, error);
+    if (!s->no_cache) *folder = s->cache_dir ? strdup(s->cache_dir) : default_cache_folder();
+    options.directory = *folder;
+    tw_status status = tw_kernel_cache_new(engine, &options, out, error);
+    return status ? status : check_folder(s, *out, error);
 }
 
 static void tell_cache(const holder *h, bool goes_on)
@@ -105,13 +109,13 @@ static void tell_cache(const holder *h, bool goes_on)
     if (goes_on) cli_say("kernels: the rest is compiled in the background, for the next run");
 }
 
-static tw_status load(holder *h, tw_error *error)
+tw_status cli_guest_load(tw_engine *engine, const char *path, tw_module **out, tw_error *error)
 {
     uint8_t *bytes;
     size_t size;
-    tw_status status = cli_read_module(h->path, &bytes, &size, error);
+    tw_status status = cli_read_module(path, &bytes, &size, error);
     if (status) return status;
-    status = tw_module_new(h->engine, bytes, size, &h->module, error);
+    status = tw_module_new(engine, bytes, size, out, error);
     free(bytes);
     return status;
 }
@@ -230,12 +234,11 @@ static void *live_on_thread(void *given)
  * gets a thread of its own, with room for the host functions that it calls. */
 static tw_status live(holder *h, tw_error *error)
 {
-    enum { HOST_STACK = 2 << 20 }; /* 1/2 MiB of that for stubs */
     life l = {h, error, TW_OK};
     pthread_t thread;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    bool started = !pthread_attr_setstacksize(&attributes, (size_t)h->s->max_stack + HOST_STACK) &&
+    bool started = !pthread_attr_setstacksize(&attributes, (size_t)h->s->max_stack + CLI_HOST_STACK) &&
                    !pthread_create(&thread, &attributes, live_on_thread, &l);
     pthread_attr_destroy(&attributes);
     if (!started) return no_thread(error);
@@ -313,14 +316,14 @@ static int finish(holder *h, tw_status status, const tw_error *error)
 static int run_guest(holder *h, const cli_operands *operands)
 {
     tw_error error;
-    tw_status status = make_engine(h, &error);
+    tw_status status = cli_guest_engine(h->s, 1, &h->engine, &error);
     if (status == TW_INVALID_ARGUMENT) return cli_usage_error(false, h->s->command, "%s", error.message);
     if (status) return cli_failure(false, NULL, &error);
     if (h->s->verbose && tw_engine_fallback(h->engine)) cli_say("%s", tw_engine_fallback(h->engine));
-    if (load(h, &error)) return cli_failure(false, h->path, &error);
+    if (cli_guest_load(h->engine, h->path, &h->module, &error)) return cli_failure(false, h->path, &error);
     int code = prepare_calls(h, operands);
     if (code) return code;
-    if (make_cache(h, &error)) return cli_failure(false, NULL, &error);
+    if (cli_guest_cache(h->s, h->engine, &h->folder, &h->cache, &error)) return cli_failure(false, NULL, &error);
     if (!open_report(h)) return CLI_EXIT_FAILURE;
     if (!h->invocation.name && h->invocation.hint[0] && !h->s->quiet) cli_say("%s: %s", h->path, h->invocation.hint);
     return finish(h, live(h, &error), &error);
@@ -343,7 +346,7 @@ static void release(holder *h)
 int cli_guest_live(const cli_guest_settings *s, const cli_operands *operands)
 {
     holder h = {.s = s, .path = operands->items[0]};
-    if (s->max_stack < MIN_STACK || s->max_stack > MAX_STACK)
+    if (s->max_stack < CLI_MIN_STACK || s->max_stack > CLI_MAX_STACK)
         return cli_usage_error(false, s->command, "--max-stack must lie between 64KiB and 256MiB");
     int code = cli_reading_check(&s->reading, false, s->command);
     if (!code) code = cli_writing_check(&s->writing, s->command);

@@ -77,6 +77,15 @@ enum { CLI_REPORT_UNASKED = -1 };
     {CLI_FLAG, 'v', "verbose", NULL, CLI_GUEST_FIELD(verbose),                                                         \
      "tells what falls back to something lesser and why, and where kernels came from", CLI_HINT_NONE}
 
+enum {
+    CLI_MIN_STACK = 64 << 10, CLI_MAX_STACK = 256 << 20, /* tw_engine_options' */
+    CLI_HOST_STACK = 2 << 20, /* of a guest's thread beyond that, for the host functions that it calls; 1/2 MiB of it for stubs */
+};
+/* As the settings say, for so many guests at a time. TW_INVALID_ARGUMENT for what the command line asks and can't be had. */
+tw_status cli_guest_engine(const cli_guest_settings *settings, uint32_t guests, tw_engine **out, tw_error *error);
+/* *out stays NULL with offload off; *folder is the cache's, where it has one: free() it. */
+tw_status cli_guest_cache(const cli_guest_settings *settings, tw_engine *engine, char **folder, tw_kernel_cache **out, tw_error *error);
+tw_status cli_guest_load(tw_engine *engine, const char *path, tw_module **out, tw_error *error);
 /* operands: MODULE and the guest's arguments. Gives the exit code. */
 int cli_guest_live(const cli_guest_settings *settings, const cli_operands *operands);
 

@@ -7,6 +7,7 @@
  *   help.c, man.c, completions.c   the same tables for people, man(1) and shells
  *   guest.c      a guest's life, with wasi.c (what it sees), invoke.c (what is called), watch.c (the time limit)
  *   run.c, save.c   run; snapshot save and restore: guest.c with other options
+ *   bench.c      many starts of one guest: starts.c, with latency.c
  *   state.c      snapshot files as they are read and written, for snapshot.c (inspect, verify), convert.c, diff.c, export.c too
  *   validate.c, inspect.c, devices.c, doctor.c, generate.c   the other commands
  *   value.c, units.c, suggest.c, input.c, message.c   what they share

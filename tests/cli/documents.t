@@ -6,7 +6,7 @@ Every option of every command is in each of them:
   $ tensor-wasm generate zsh > zsh; tensor-wasm generate fish > fish
   $ actions=$(tensor-wasm snapshot --help | sed -n 's/^  \([a-z]*\)  .*/snapshot-\1/p'); echo $actions | wc -w
   7
-  $ for c in run validate inspect $actions devices doctor; do tensor-wasm $(echo $c | tr - ' ') --help; done | grep -o '^  .\{4\}--[a-z0-9-]*' |
+  $ for c in run validate inspect bench $actions devices doctor; do tensor-wasm $(echo $c | tr - ' ') --help; done | grep -o '^  .\{4\}--[a-z0-9-]*' |
   >   sed 's/.*--//' | sort -u > options; test $(wc -l < options) -ge 20 && echo many
   many
   $ for o in $(cat options); do
@@ -25,8 +25,8 @@ Each is well formed, as far as its reader is installed:
 Apostrophes of the tables arrive:
 
   $ grep -c "argv0.*guest'..'s argument 0" zsh fish
-  zsh:2
-  fish:2
+  zsh:3
+  fish:3
 
 bash offers commands, options and the words of a choice:
 

@@ -18,7 +18,7 @@ The version and the overview:
 
 Each command explains itself, by --help and by help:
 
-  $ for c in run validate inspect 'snapshot save' 'snapshot restore' 'snapshot inspect' 'snapshot verify' 'snapshot convert' \
+  $ for c in run validate inspect bench 'snapshot save' 'snapshot restore' 'snapshot inspect' 'snapshot verify' 'snapshot convert' \
   >     'snapshot diff' 'snapshot export' \
   >     devices doctor help; do
   >   tensor-wasm $c --help > a && tensor-wasm help $c > b && cmp a b && tensor-wasm $c -h | cmp - a &&
@@ -29,6 +29,8 @@ Each command explains itself, by --help and by help:
   tensor-wasm validate: says whether a module is valid here, or what is wrong and where
   1
   tensor-wasm inspect: tells of every loop whether it can be offloaded, or why not
+  1
+  tensor-wasm bench: measures starts and calls of a module: how many a second, how long each takes
   1
   tensor-wasm snapshot save: runs a module up to the end of a call and writes its state to a file
   1
@@ -68,7 +70,7 @@ A group lists its commands:
 
 No line of help is wider than a terminal:
 
-  $ for c in run validate inspect snapshot 'snapshot save' 'snapshot restore' devices doctor help; do tensor-wasm $c --help; done | awk 'length > 100'
+  $ for c in run validate inspect bench snapshot 'snapshot save' 'snapshot restore' devices doctor help; do tensor-wasm $c --help; done | awk 'length > 100'
 
 What is nearly right is named:
 
