@@ -182,6 +182,50 @@ typedef enum tw_advice {
 tw_status tw_buffer_prefetch(tw_buffer *buffer, uint64_t offset, uint64_t size, tw_place place, tw_error *error);
 tw_status tw_buffer_advise(tw_buffer *buffer, uint64_t offset, uint64_t size, tw_advice advice, tw_error *error);
 
+/* ---- buffers of an instance ---- */
+
+/* An instance can own buffers, each under a name. They live as long as it does, are captured with it (snapshot.h) and made anew with
+ * it, and an instance that is given back to its pool has none again, as one that begins. An instance and its buffers are used
+ * from one thread at a time; host functions may do it during a call. */
+
+/* On success the buffer is the instance's: it frees it, when it is freed or given back to its pool. Until then the host uses it as
+ * before. The name is copied; 1 to 255 bytes, UTF-8, each once. TW_INVALID_ARGUMENT, TW_LIMIT (1024 buffers), TW_NO_MEMORY: then it
+ * is still the caller's. */
+tw_status tw_instance_attach_buffer(tw_instance *instance, const char *name, tw_buffer *buffer, tw_error *error);
+/* The caller's again, to be freed with tw_buffer_free. TW_NOT_FOUND. */
+tw_status tw_instance_detach_buffer(tw_instance *instance, const char *name, tw_buffer **out, tw_error *error);
+/* Still the instance's: don't free it. NULL when it has none of that name. */
+tw_buffer *tw_instance_buffer(const tw_instance *instance, const char *name);
+
+/* Made by the library only, which may add fields at the end. Valid until a buffer comes or goes. */
+typedef struct tw_instance_buffer_info {
+    const char *name;
+    tw_buffer *buffer;   /* the instance's */
+    tw_backend captured; /* what it was when it was captured; its own backend where it wasn't restored */
+    const char *note;    /* why a restored one is on another backend: "cuda-managed is not available: …"; else NULL */
+} tw_instance_buffer_info;
+size_t tw_instance_buffer_count(const tw_instance *instance);
+/* In the order in which they came. TW_NOT_FOUND past the last. */
+tw_status tw_instance_buffer_at(const tw_instance *instance, size_t index, tw_instance_buffer_info *out);
+
+/* Where a restored instance's buffers are made. */
+typedef enum tw_buffer_place {
+    TW_BUFFERS_OR_HOST,    /* on the backend that they were on; where that isn't available, on the host, with a note */
+    TW_BUFFERS_AS_CAPTURED,/* there, or TW_UNAVAILABLE */
+    TW_BUFFERS_ON_BACKEND, /* on `backend`, or TW_UNAVAILABLE */
+} tw_buffer_place;
+
+/* tw_spawn_options.buffers, for tw_instance_restore. */
+typedef struct tw_buffer_restoring {
+    size_t size;
+    tw_devices *devices; /* NULL = there is only the host; buffers keep what they need of it */
+    tw_buffer_place place;
+    tw_backend backend;  /* TW_BUFFERS_ON_BACKEND */
+    uint32_t device;     /* of the backend's kind; default 0 */
+    uint64_t max_bytes;  /* of all together, TW_LIMIT beyond; 0 = any */
+} tw_buffer_restoring;
+#define TW_BUFFER_RESTORING_INIT {.size = sizeof(tw_buffer_restoring)}
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

@@ -219,7 +219,7 @@ typedef struct tw_capture_options {
 #define TW_CAPTURE_OPTIONS_INIT {.size = sizeof(tw_capture_options)}
 
 /* An instance that was spawned with `capturable`, as it is between two calls: memory, mutable globals, tables, which segments have
- * been dropped, what WASI told it, and which module it is of. *bytes is the file, malloc'd: free() it. The instance goes on.
+ * been dropped, what WASI told it, its buffers, and which module it is of. *bytes is the file, malloc'd: free() it. The instance goes on.
  * What isn't part of it: time (a restored guest's monotonic clock begins anew), host functions and what they know, the
  * contents of directories.
  * TW_BUSY during a call; TW_TERMINATED; TW_UNSUPPORTED with the reason where something can't be written down: open files (by
@@ -234,9 +234,11 @@ tw_status tw_instance_capture(tw_instance *instance, const tw_snapshot_writer *w
  * The options are those of tw_instance_spawn. The module must be the same, bit by bit in binary form, and so must the tenant. The
  * lower of the limits counts, the captured one's or that of the options. A guest with WASI has the arguments and the environment
  * that it had: the options have none; streams are those of the options; each of its directories must be among the options'
- * under the guest's name for it, and no other.
+ * under the guest's name for it, and no other. Its buffers come back under their names, where the options' `buffers` say (buffer.h);
+ * on the host where nothing is said or a device is missing.
  * TW_INVALID_ARGUMENT for another module or other directories, TW_UNTRUSTED for another tenant, TW_LIMIT, TW_MALFORMED for
- * registers that aren't of tw_instance_capture or don't fit, TW_LINK, and what tw_after_restore ended in. */
+ * registers that aren't of tw_instance_capture or don't fit, TW_UNAVAILABLE for a buffer's backend, TW_LINK, and what
+ * tw_after_restore ended in. */
 tw_status tw_instance_restore(tw_module *module, const tw_snapshot *snapshot, const tw_spawn_options *options,
                               tw_instance **out, tw_error *error);
 

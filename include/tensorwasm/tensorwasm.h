@@ -192,6 +192,7 @@ typedef struct tw_spawn_options {
                                              for one stopped in the middle of a kernel: that counts as terminated */
     int32_t *exit_code;                   /* NULL, or where a spawn that fails with TW_EXIT leaves the code */
     bool capturable;                      /* tw_instance_capture can be called (snapshot.h); the module is compiled once more for it */
+    const struct tw_buffer_restoring *buffers; /* buffer.h: where a restored instance's buffers are made; NULL = on the host */
 } tw_spawn_options;
 #define TW_SPAWN_OPTIONS_INIT {.size = sizeof(tw_spawn_options)}
 

@@ -28,7 +28,8 @@ static void write_items(const tw_snap_diff *d, tw_bytes *out)
 {
     for (uint32_t i = 0; i < d->count; i++) {
         const tw_snap_difference *item = &d->items[i];
-        tw_bytes_printf(out, "  %s: %s", item->part, item->what);
+        tw_bytes_printf(out, "  %s: ", item->part);
+        write_printable(item->what, out);
         write_change(item, out);
         tw_bytes_append_byte(out, '\n');
     }
@@ -122,10 +123,17 @@ static tw_status diff(const tw_snapshot *a, const tw_snapshot *b, const tw_snaps
     return TW_OK;
 }
 
+static bool is_whole(const tw_snapshot *s)
+{
+    return (s->wasm_memory.data || !s->wasm_memory.size) && (s->device_memory.data || !s->device_memory.size);
+}
+
 tw_status tw_snapshot_diff(const tw_snapshot *a, const tw_snapshot *b, const tw_snapshot_diff_options *options, bool *same, char **text,
                            tw_error *error)
 {
     if (!a || !b || !same || !text) return tw_fail(error, TW_INVALID_ARGUMENT, "tw_snapshot_diff: a required pointer is NULL");
+    if (!is_whole(a) || !is_whole(b))
+        return tw_fail(error, TW_INVALID_ARGUMENT, "tw_snapshot_diff: a snapshot was opened without its memories: read it in full");
     tw_snapshot_diff_options own = TW_SNAPSHOT_DIFF_OPTIONS_INIT;
     tw_arena arena;
     TW_TRY(tw_options_read(&own, sizeof own, options, "tw_snapshot_diff_options", error));

@@ -49,6 +49,14 @@ tw_status tw_instance_spawn(tw_module *module, const tw_spawn_options *options, 
     return tw_runtime_spawn(module, &own, NULL, out, error);
 }
 
+static tw_status read_restoring(const tw_buffer_restoring *given, tw_buffer_restoring *own, tw_error *error)
+{
+    TW_TRY(tw_options_read(own, sizeof *own, given, "tw_buffer_restoring", error));
+    if ((unsigned)own->place > TW_BUFFERS_ON_BACKEND || (unsigned)own->backend >= TW_BACKENDS)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "tw_buffer_restoring: there is no such place or backend");
+    return TW_OK;
+}
+
 tw_status tw_instance_restore(tw_module *module, const tw_snapshot *snapshot, const tw_spawn_options *options,
                               tw_instance **out, tw_error *error)
 {
@@ -56,7 +64,10 @@ tw_status tw_instance_restore(tw_module *module, const tw_snapshot *snapshot, co
         return tw_fail(error, TW_INVALID_ARGUMENT, "tw_instance_restore: a required pointer is NULL");
     tw_spawn_options own = TW_SPAWN_OPTIONS_INIT;
     tw_wasi_options wasi = TW_WASI_OPTIONS_INIT;
+    tw_buffer_restoring buffers = TW_BUFFER_RESTORING_INIT;
     TW_TRY(tw_api_read_spawn(options, &own, &wasi, error));
+    TW_TRY(read_restoring(own.buffers, &buffers, error));
+    own.buffers = &buffers;
     return tw_runtime_restore(module, snapshot, &own, out, error);
 }
 

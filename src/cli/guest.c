@@ -18,6 +18,7 @@
 #include "cli/message.h"
 #include "cli/wasi.h"
 #include "cli/watch.h"
+#include "tensorwasm/buffer.h"
 
 #define PRIVATE_MEMORY ((uint64_t)1 << 20) /* of the rewriter's; more than it takes */
 
@@ -120,6 +121,26 @@ tw_status cli_guest_load(tw_engine *engine, const char *path, tw_module **out, t
     return status;
 }
 
+static void tell_buffers(const holder *h)
+{
+    tw_instance_buffer_info info;
+    for (size_t i = 0; h->s->verbose && !tw_instance_buffer_at(h->instance, i, &info); i++)
+        if (info.note) cli_say("buffer \"%s\" is on the host: %s", info.name, info.note);
+}
+
+/* Drivers are looked for when a buffer of theirs is to come back. */
+static tw_status restore(holder *h, tw_spawn_options *options, tw_error *error)
+{
+    tw_buffer_restoring buffers = TW_BUFFER_RESTORING_INIT;
+    tw_status status = tw_devices_open(NULL, &buffers.devices, error);
+    if (status) return status;
+    options->buffers = &buffers;
+    status = tw_instance_restore(h->module, h->snapshot, options, &h->instance, error);
+    tw_devices_close(buffers.devices);
+    if (!status) tell_buffers(h);
+    return status;
+}
+
 static tw_status spawn(holder *h, tw_error *error)
 {
     tw_spawn_options options = TW_SPAWN_OPTIONS_INIT;
@@ -130,7 +151,7 @@ static tw_status spawn(holder *h, tw_error *error)
     options.exit_code = &h->exit_code;
     options.capturable = h->captured_export || h->s->output;
     if (!h->snapshot) return tw_instance_spawn(h->module, &options, &h->instance, error);
-    return tw_instance_restore(h->module, h->snapshot, &options, &h->instance, error);
+    return restore(h, &options, error);
 }
 
 /* ---- snapshots ---- */

@@ -74,6 +74,8 @@ static tw_status bake(tw_module *module, const tw_snapshot *snapshot, bool wasi_
     TW_TRY(tw_registers_read(snapshot->registers, arena, &r, error));
     if (snapshot->device_memory.size)
         return tw_fail(error, TW_UNSUPPORTED, "the guest has buffers, %zu bytes of them: a module can't hold buffers", snapshot->device_memory.size);
+    if (snapshot->wasm_memory.size && !snapshot->wasm_memory.data)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "the snapshot was opened without its memory: read it in full");
     TW_TRY(tw_runtime_check_state(module, snapshot, &r, error));
     if (!wasi_from_host) TW_TRY(check_wasi(module, &r, error));
     TW_TRY(take_globals(&r, arena, &state, error));

@@ -222,7 +222,10 @@ static tw_status write(capture *c, const tw_snapshot_writer_options *writer, con
 {
     const tw_slot *slot = tw_runtime_slot(c->instance->module, c->instance->store);
     tw_span memory = slot ? (tw_span){slot->base, atomic_load(&slot->size)} : (tw_span){0};
+    uint8_t *storage;
+    tw_span buffers;
     TW_TRY(take(c, memory));
+    TW_TRY(tw_own_buffers_take(&c->instance->buffers, c->arena, &c->registers, &storage, &buffers, c->error));
     tw_bytes blob = {0};
     tw_registers_write(&c->registers, &blob);
     tw_snapshot_state state = TW_SNAPSHOT_STATE_INIT;
@@ -233,9 +236,11 @@ static tw_status write(capture *c, const tw_snapshot_writer_options *writer, con
     state.has_nonce = options->has_nonce;
     memcpy(state.nonce, options->nonce, sizeof state.nonce);
     state.wasm_memory = memory;
+    state.device_memory = buffers;
     state.registers = (tw_span){(const uint8_t *)blob.data, blob.size};
     tw_status status = blob.failed ? tw_fail_memory(c->error) : tw_snap_write(writer, &state, out, c->error);
     tw_bytes_free(&blob);
+    free(storage);
     return status;
 }
 

@@ -206,6 +206,7 @@ void tw_runtime_free(tw_instance *instance)
     free(instance->imports);
     free(instance->handles);
     free(instance->has_handle);
+    tw_own_buffers_free(&instance->buffers);
     tw_files_free(&instance->kept.files);
     tw_arena_free(&instance->kept.arena);
     tw_runtime_module_release(instance->module);

@@ -209,6 +209,7 @@ bool tw_runtime_reset(tw_instance *instance)
     if (instance->spoiled || has_dropped(instance) || (memory && atomic_load(&memory->lost))) return false;
     if (tw_stop_begin(&instance->stopper, 0, NULL) != TW_OK) return false; /* terminated, or in a call */
     bool ok = put_tables(instance) && put_globals(instance) && put_memory(instance) && close_wasi(instance);
+    tw_own_buffers_free(&instance->buffers);
     instance->exit_code = 0;
     return tw_stop_end(&instance->stopper) == TW_STOP_NONE && ok;
 }

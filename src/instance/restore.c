@@ -74,9 +74,7 @@ static tw_status check_after(const tw_module *module, tw_error *error)
 tw_status tw_runtime_check_state(tw_module *module, const tw_snapshot *snapshot, const tw_registers *r, tw_error *error)
 {
     TW_TRY(check_hash(module, r, error));
-    if (snapshot->device_memory.size)
-        return tw_fail(error, TW_UNSUPPORTED, "the snapshot holds %zu bytes of device memory: this version restores none",
-                       snapshot->device_memory.size);
+    TW_TRY(tw_own_buffers_check(r, snapshot->device_memory, error));
     TW_TRY(check_globals(&module->wasm, r, error));
     TW_TRY(check_tables(&module->wasm, r, error));
     TW_TRY(check_memory(&module->wasm, r, snapshot->wasm_memory, error));
@@ -145,7 +143,7 @@ static tw_status restore(tw_module *module, const tw_snapshot *snapshot, const t
     options.wasi = r.has_wasi ? &wasi : NULL;
     options.capturable = true;
     if (r.max_memory && (!options.max_memory || options.max_memory > r.max_memory)) options.max_memory = r.max_memory;
-    tw_put_back from = {&r, snapshot->wasm_memory};
+    tw_put_back from = {&r, snapshot->wasm_memory, snapshot->device_memory, given->buffers};
     return tw_runtime_spawn(module, &options, &from, out, error);
 }
 
@@ -238,6 +236,7 @@ static tw_status put_drops(tw_instance *instance, const tw_registers *r, tw_erro
 tw_status tw_runtime_put_back(tw_instance *instance, const tw_put_back *from, tw_error *error)
 {
     const tw_registers *r = from->registers;
+    TW_TRY(tw_own_buffers_put(&instance->buffers, from->where, r, from->buffers, error));
     TW_TRY(put_memory(instance, from->memory, error));
     for (uint32_t i = 0; i < r->global_count; i++) TW_TRY(put_global(instance, &r->globals[i], error));
     for (uint32_t i = 0; i < r->table_count; i++) TW_TRY(put_table(instance, &r->tables[i], error));

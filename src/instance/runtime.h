@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "host/wasi.h"
 #include "device/device.h"
+#include "instance/buffers.h"
 #include "instance/offload.h"
 #include "instance/stop.h"
 #include "instance/watch.h"
@@ -209,6 +210,7 @@ struct tw_instance {
     int32_t exit_code;
     const tw_put_back *put_back;  /* during a spawn that restores */
     tw_kept kept;
+    tw_own_buffers buffers;
     bool pooled, watches_files;
     bool spoiled;                 /* a call hasn't come back well */
     tw_baseline baseline;         /* of a pooled one */

@@ -4,7 +4,7 @@
 
 /* An instance's state between two calls, written down and put back.
  *
- *   capture   memory and registers (snapshot/registers.h) as a snapshot's state. Only of instances that were spawned to be
+ *   capture   memory, buffers and registers (snapshot/registers.h) as a snapshot's state. Only of instances that were spawned to be
  *             capturable: their modules export all of it
  *   restore   a spawn of the same module whose instance gets the state in place of tw:init
  *
@@ -17,7 +17,8 @@
 /* What a new instance is to begin with; lives during the spawn. */
 struct tw_put_back {
     const tw_registers *registers;
-    tw_span memory;
+    tw_span memory, buffers;
+    const tw_buffer_restoring *where; /* buffers are made */
 };
 
 /* Keeps a copy of what the guest is told by WASI, for captures. */
@@ -25,6 +26,7 @@ tw_status tw_runtime_keep_wasi(tw_instance *instance, const tw_wasi_options *opt
 /* Appends the file. TW_BUSY in a call, TW_TERMINATED, TW_UNSUPPORTED for what can't be written down. */
 tw_status tw_runtime_capture(tw_instance *instance, const tw_snapshot_writer_options *writer, const tw_capture_options *options,
                              tw_bytes *out, tw_error *error);
+/* options->buffers isn't NULL. */
 tw_status tw_runtime_restore(tw_module *module, const tw_snapshot *snapshot, const tw_spawn_options *options,
                              tw_instance **out, tw_error *error);
 #define TW_AFTER_RESTORE "tw_after_restore"

@@ -208,6 +208,35 @@ static void compare_strings(comparison *c, const char *what, const tw_registers_
     }
 }
 
+static const tw_registers_buffer *find_buffer(const tw_registers *r, const char *name)
+{
+    for (uint32_t i = 0; i < r->buffer_count; i++)
+        if (!strcmp(r->buffers[i].name, name)) return &r->buffers[i];
+    return NULL;
+}
+
+static void write_buffer(const tw_registers_buffer *buffer, char text[VALUE])
+{
+    if (buffer) snprintf(text, VALUE, "%.40s, %" PRIu64 " bytes", buffer->backend, buffer->size);
+}
+
+static void compare_buffer(comparison *c, const tw_registers_buffer *a, const tw_registers_buffer *b)
+{
+    char from[VALUE], to[VALUE];
+    if (a && b && a->size == b->size && !strcmp(a->backend, b->backend)) return;
+    write_buffer(a, from);
+    write_buffer(b, to);
+    note(c, "buffers", a ? from : NULL, b ? to : NULL, "buffer %s", a ? a->name : b->name);
+}
+
+/* What they hold is in the device memory. */
+static void compare_buffers(comparison *c, const tw_registers *a, const tw_registers *b)
+{
+    for (uint32_t i = 0; i < a->buffer_count; i++) compare_buffer(c, &a->buffers[i], find_buffer(b, a->buffers[i].name));
+    for (uint32_t i = 0; i < b->buffer_count; i++)
+        if (!find_buffer(a, b->buffers[i].name)) compare_buffer(c, NULL, &b->buffers[i]);
+}
+
 static void compare_registers(comparison *c, const tw_registers *a, const tw_registers *b)
 {
     char x[2 * TW_REGISTERS_HASH + 1], y[2 * TW_REGISTERS_HASH + 1];
@@ -222,6 +251,7 @@ static void compare_registers(comparison *c, const tw_registers *a, const tw_reg
     compare_strings(c, "argument", &a->args, &b->args);
     compare_strings(c, "variable", &a->env, &b->env);
     compare_strings(c, "folder", &a->dirs, &b->dirs);
+    compare_buffers(c, a, b);
 }
 
 /* Registers of something else are bytes. */

@@ -10,7 +10,7 @@
 
 /* One thing that is another. */
 typedef struct tw_snap_difference {
-    const char *part;    /* "metadata", "module", "globals", "tables", "drops", "wasi" */
+    const char *part;    /* "metadata", "module", "globals", "tables", "drops", "wasi", "buffers" */
     const char *what;    /* "sequence", "global 3", "table 0, slot 7" */
     const char *a, *b;   /* as text; NULL = there is none */
 } tw_snap_difference;

@@ -60,25 +60,20 @@ static void write_drops(const tw_registers *from, tw_bytes *out)
     for (uint32_t i = 0; i < words_of(from->drop_count); i++) put64(out, from->drops[i]);
 }
 
+static void write_string(const char *text, tw_bytes *out)
+{
+    put32(out, (uint32_t)strlen(text));
+    tw_bytes_append_string(out, text);
+}
+
 static void write_strings(const tw_registers_strings *strings, tw_bytes *out)
 {
     put32(out, strings->count);
-    for (uint32_t i = 0; i < strings->count; i++) {
-        put32(out, (uint32_t)strlen(strings->items[i]));
-        tw_bytes_append_string(out, strings->items[i]);
-    }
+    for (uint32_t i = 0; i < strings->count; i++) write_string(strings->items[i], out);
 }
 
-void tw_registers_write(const tw_registers *from, tw_bytes *out)
+static void write_wasi(const tw_registers *from, tw_bytes *out)
 {
-    put32(out, TW_REGISTERS_TAG);
-    put32(out, TW_REGISTERS_VERSION);
-    tw_bytes_append(out, from->module_hash, TW_REGISTERS_HASH);
-    put64(out, from->memory_size);
-    put64(out, from->max_memory);
-    write_globals(from, out);
-    write_tables(from, out);
-    write_drops(from, out);
     tw_bytes_append_byte(out, from->has_wasi);
     if (!from->has_wasi) return;
     write_strings(&from->args, out);
@@ -86,11 +81,36 @@ void tw_registers_write(const tw_registers *from, tw_bytes *out)
     write_strings(&from->dirs, out);
 }
 
+static void write_buffers(const tw_registers *from, tw_bytes *out)
+{
+    put32(out, from->buffer_count);
+    for (uint32_t i = 0; i < from->buffer_count; i++) {
+        write_string(from->buffers[i].name, out);
+        write_string(from->buffers[i].backend, out);
+        put64(out, from->buffers[i].size);
+    }
+}
+
+void tw_registers_write(const tw_registers *from, tw_bytes *out)
+{
+    put32(out, TW_REGISTERS_TAG);
+    put32(out, from->buffer_count ? TW_REGISTERS_VERSION_BUFFERS : TW_REGISTERS_VERSION);
+    tw_bytes_append(out, from->module_hash, TW_REGISTERS_HASH);
+    put64(out, from->memory_size);
+    put64(out, from->max_memory);
+    write_globals(from, out);
+    write_tables(from, out);
+    write_drops(from, out);
+    write_wasi(from, out);
+    if (from->buffer_count) write_buffers(from, out);
+}
+
 /* ---- reading ---- */
 
 typedef struct reader {
     const uint8_t *at;
     size_t left;
+    uint32_t version;
     tw_arena *arena;
     tw_error *error;
 } reader;
@@ -137,12 +157,12 @@ static tw_status take_count(reader *r, size_t least, uint32_t *out)
 
 static tw_status read_head(reader *r, tw_registers *out)
 {
-    uint32_t tag = 0, version = 0;
+    uint32_t tag = 0;
     TW_TRY(take32(r, &tag));
-    TW_TRY(take32(r, &version));
+    TW_TRY(take32(r, &r->version));
     if (tag != TW_REGISTERS_TAG) return malformed(r, "they don't begin with TWRG: is it a snapshot of an instance?");
-    if (version != TW_REGISTERS_VERSION)
-        return tw_fail(r->error, TW_UNSUPPORTED, "the snapshot's registers have version %u: this reader knows 1", version);
+    if (r->version != TW_REGISTERS_VERSION && r->version != TW_REGISTERS_VERSION_BUFFERS)
+        return tw_fail(r->error, TW_UNSUPPORTED, "the snapshot's registers have version %u: this reader knows 1 and 2", r->version);
     const uint8_t *hash = take(r, TW_REGISTERS_HASH);
     if (!hash) return cut_off(r);
     memcpy(out->module_hash, hash, TW_REGISTERS_HASH);
@@ -238,14 +258,44 @@ static tw_status read_wasi(reader *r, tw_registers *out)
     return read_strings(r, &out->dirs);
 }
 
+static bool is_named_before(const tw_registers_buffer *buffers, uint32_t at)
+{
+    for (uint32_t i = 0; i < at; i++)
+        if (!strcmp(buffers[i].name, buffers[at].name)) return true;
+    return false;
+}
+
+static tw_status read_buffer(reader *r, tw_registers_buffer *buffers, uint32_t at)
+{
+    TW_TRY(read_string(r, &buffers[at].name));
+    TW_TRY(read_string(r, &buffers[at].backend));
+    TW_TRY(take64(r, &buffers[at].size));
+    if (!*buffers[at].name || !*buffers[at].backend || !buffers[at].size) return malformed(r, "a buffer without a name, a backend or bytes");
+    return is_named_before(buffers, at) ? malformed(r, "two buffers of one name") : TW_OK;
+}
+
+static tw_status read_buffers(reader *r, tw_registers *out)
+{
+    TW_TRY(take_count(r, 16, &out->buffer_count));
+    if (!out->buffer_count) return malformed(r, "version 2 without buffers");
+    if (out->buffer_count > TW_REGISTERS_MAX_BUFFERS)
+        return tw_fail(r->error, TW_LIMIT, "the snapshot has %u buffers, over the limit of %d", out->buffer_count, TW_REGISTERS_MAX_BUFFERS);
+    tw_registers_buffer *buffers = TW_NEW_ARRAY(r->arena, tw_registers_buffer, out->buffer_count);
+    TW_TRY_ALLOC(buffers, r->error);
+    for (uint32_t i = 0; i < out->buffer_count; i++) TW_TRY(read_buffer(r, buffers, i));
+    out->buffers = buffers;
+    return TW_OK;
+}
+
 tw_status tw_registers_read(tw_span blob, tw_arena *arena, tw_registers *out, tw_error *error)
 {
-    reader r = {blob.data, blob.size, arena, error};
+    reader r = {.at = blob.data, .left = blob.size, .arena = arena, .error = error};
     *out = (tw_registers){0};
     TW_TRY(read_head(&r, out));
     TW_TRY(read_globals(&r, out));
     TW_TRY(read_tables(&r, out));
     TW_TRY(read_drops(&r, out));
     TW_TRY(read_wasi(&r, out));
+    if (r.version == TW_REGISTERS_VERSION_BUFFERS) TW_TRY(read_buffers(&r, out));
     return r.left ? malformed(&r, "there is more behind their end") : TW_OK;
 }

@@ -6,7 +6,7 @@
  * count and that many X; a string is a u32 length and that many bytes of UTF-8, none of them zero.
  *
  *   u32   tag "TWRG"
- *   u32   version 1
+ *   u32   version 1, or 2 where there are buffers
  *   32    BLAKE3 of the module, in binary form
  *   u64   bytes of linear memory
  *   u64   bytes that it may have at most
@@ -16,6 +16,8 @@
  *   u32   passive segments whose drops are noted, then a u64 for each 64 of them: bit set, dropped
  *   u8    0 without WASI; 1, then: list of strings, the arguments; list of strings, the environment, NAME=VALUE; list of
  *         strings, the guest's names of its preopened directories, the first is descriptor 3
+ *   version 2 only: list of buffers, at least one: string name, string backend ("host", "cuda-managed"), u64 bytes, at least one.
+ *         The bytes of all lie in the snapshot's device memory, one behind the other. No name comes twice
  *
  * Nothing may follow. Indices ascend. */
 
@@ -27,7 +29,7 @@
 #include "tensorwasm/span.h"
 
 #define TW_REGISTERS_TAG UINT32_C(0x47525754)
-enum { TW_REGISTERS_VERSION = 1, TW_REGISTERS_HASH = 32, TW_REGISTERS_VALUE = 16 };
+enum { TW_REGISTERS_VERSION = 1, TW_REGISTERS_VERSION_BUFFERS = 2, TW_REGISTERS_MAX_BUFFERS = 1024, TW_REGISTERS_HASH = 32, TW_REGISTERS_VALUE = 16 };
 #define TW_REGISTERS_NULL UINT32_MAX
 
 typedef struct tw_registers_global {
@@ -46,6 +48,11 @@ typedef struct tw_registers_strings {
     uint32_t count;
 } tw_registers_strings;
 
+typedef struct tw_registers_buffer {
+    const char *name, *backend; /* NUL-terminated */
+    uint64_t size;
+} tw_registers_buffer;
+
 typedef struct tw_registers {
     uint8_t module_hash[TW_REGISTERS_HASH];
     uint64_t memory_size, max_memory;
@@ -57,6 +64,8 @@ typedef struct tw_registers {
     uint32_t drop_count;   /* bits */
     bool has_wasi;
     tw_registers_strings args, env, dirs;
+    const tw_registers_buffer *buffers;
+    uint32_t buffer_count;
 } tw_registers;
 
 void tw_registers_hash(tw_span module, uint8_t hash[TW_REGISTERS_HASH]);

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tw_arena_init(&arena, 64 * size + 4096);
     tw_status status = tw_registers_read((tw_span){data, size}, &arena, &r, &error);
     if (status == TW_OK) write_again(&r, data, size);
-    else require((status == TW_MALFORMED || status == TW_UNSUPPORTED) && error.message[0]);
+    else require((status == TW_MALFORMED || status == TW_UNSUPPORTED || status == TW_LIMIT) && error.message[0]);
     tw_arena_free(&arena);
     return 0;
 }
