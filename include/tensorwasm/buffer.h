@@ -120,13 +120,14 @@ typedef struct tw_buffer_options {
     size_t size;
     tw_backend backend; /* default TW_BACKEND_HOST */
     uint32_t device;    /* of the backend's kind; default 0 */
+    tw_tenant_id tenant; /* whose account it counts to; default 0 */
 } tw_buffer_options;
 #define TW_BUFFER_OPTIONS_INIT {.size = sizeof(tw_buffer_options)}
 
 /* A buffer of `bytes`, all zero; the device writes the zeros. options NULL = defaults. Owned by the caller: tw_buffer_free. It
  * may outlive `devices`.
  *   TW_INVALID_ARGUMENT  bytes is 0, or there is no such backend
- *   TW_LIMIT             more than max_bytes, or than the device could ever give
+ *   TW_LIMIT             more than max_bytes, than the device could ever give, or than the tenant's limit leaves
  *   TW_NO_MEMORY         the host or the device has none left
  *   TW_UNAVAILABLE       the backend or the device isn't here; the message says why
  *   TW_DEVICE            the driver failed otherwise, and says how */

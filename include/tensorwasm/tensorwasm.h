@@ -242,6 +242,23 @@ size_t tw_instance_pool_idle(tw_instance_pool *pool);
 /* Those that are out are the caller's: free them, don't give them back. */
 void tw_instance_pool_free(tw_instance_pool *pool);
 
+/* ---- tenants ---- */
+
+/* What a tenant has of this process's memory: live bytes of its instances' linear memories, images of its modules' data (one for each module
+ * whose instances are pooled or capturable, as long as the module or an instance is), and buffers (buffer.h). */
+typedef struct tw_tenant_usage {
+    size_t size;
+    uint64_t memories, images, buffers; /* bytes */
+    uint64_t limit;                     /* 0 = none */
+} tw_tenant_usage;
+#define TW_TENANT_USAGE_INIT {.size = sizeof(tw_tenant_usage)}
+
+/* Of all three together, in this process: beyond it spawns and buffers fail with TW_LIMIT, and memory.grow gives -1. 0 = none. What the
+ * tenant has already, it keeps. Any thread. TW_NO_MEMORY. */
+tw_status tw_tenant_limit(tw_tenant_id tenant, uint64_t max_bytes, tw_error *error);
+/* Fills what out->size covers. Any thread. */
+tw_status tw_tenant_get_usage(tw_tenant_id tenant, tw_tenant_usage *out, tw_error *error);
+
 /* ---- seeing inside ---- */
 
 typedef enum tw_format { TW_FORMAT_TEXT, TW_FORMAT_JSON } tw_format;

@@ -25,5 +25,5 @@ tw_status tw_buffer_new(tw_devices *devices, const tw_buffer_options *options, u
     if (!devices || !out) return tw_fail(error, TW_INVALID_ARGUMENT, "tw_buffer_new: a required pointer is NULL");
     tw_buffer_options own = TW_BUFFER_OPTIONS_INIT;
     TW_TRY(tw_options_read(&own, sizeof own, options, "tw_buffer_options", error));
-    return tw_buffer_take(devices, own.backend, own.device, bytes, out, error);
+    return tw_buffer_take(devices, &own, bytes, out, error);
 }

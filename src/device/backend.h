@@ -78,8 +78,7 @@ tw_status tw_devices_find(tw_devices *devices, tw_backend backend, tw_platform *
 uint64_t tw_devices_max_bytes(const tw_devices *devices);
 void tw_devices_hold(tw_devices *devices); /* one tw_devices_close more */
 
-/* tw_buffer_new without an option struct. */
-tw_status tw_buffer_take(tw_devices *devices, tw_backend backend, uint32_t device, uint64_t bytes, tw_buffer **out,
-                         tw_error *error);
+/* tw_buffer_new with all options there. */
+tw_status tw_buffer_take(tw_devices *devices, const tw_buffer_options *options, uint64_t bytes, tw_buffer **out, tw_error *error);
 
 #endif

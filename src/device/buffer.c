@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include "device/backend.h"
+#include "memory/account.h"
 
 struct tw_buffer {
     tw_block block;
-    tw_devices *devices; /* held */
+    tw_devices *devices; /* held, as is the tenant's account */
+    tw_account *account;
 };
 
 /* ---- life ---- */
@@ -51,24 +53,38 @@ static tw_status take_zeroed(tw_block *block, tw_error *error)
     return status;
 }
 
-tw_status tw_buffer_take(tw_devices *devices, tw_backend backend, uint32_t device, uint64_t bytes, tw_buffer **out,
-                         tw_error *error)
+/* The account is held where it works. */
+static tw_status charge_and_take(tw_block *block, uint64_t tenant, tw_account **account, tw_error *error)
 {
-    tw_block block = {.device = device, .backend = backend, .size = bytes};
-    if ((unsigned)backend >= TW_BACKENDS)
-        return tw_fail(error, TW_INVALID_ARGUMENT, "tw_buffer_new: there is no backend %d", (int)backend);
+    TW_TRY(tw_account_get(tenant, account, error));
+    tw_status status = tw_account_take(*account, TW_ACCOUNT_BUFFERS, block->size, error);
+    if (status == TW_OK) {
+        status = take_zeroed(block, error);
+        if (status == TW_OK) return TW_OK;
+        tw_account_give(*account, TW_ACCOUNT_BUFFERS, block->size);
+    }
+    tw_account_drop(*account);
+    return status;
+}
+
+tw_status tw_buffer_take(tw_devices *devices, const tw_buffer_options *options, uint64_t bytes, tw_buffer **out, tw_error *error)
+{
+    tw_block block = {.device = options->device, .backend = options->backend, .size = bytes};
+    tw_account *account;
+    if ((unsigned)block.backend >= TW_BACKENDS)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "tw_buffer_new: there is no backend %d", (int)block.backend);
     if (bytes == 0) return tw_fail(error, TW_INVALID_ARGUMENT, "tw_buffer_new: a buffer of 0 bytes");
-    TW_TRY(find_platform(devices, backend, device, &block.platform, error));
+    TW_TRY(find_platform(devices, block.backend, block.device, &block.platform, error));
     TW_TRY(check_size(devices, &block, error));
     tw_buffer *buffer = malloc(sizeof *buffer);
     TW_TRY_ALLOC(buffer, error);
-    tw_status status = take_zeroed(&block, error);
+    tw_status status = charge_and_take(&block, options->tenant, &account, error);
     if (status) {
         free(buffer);
         return status;
     }
     tw_devices_hold(devices);
-    *buffer = (tw_buffer){block, devices};
+    *buffer = (tw_buffer){block, devices, account};
     *out = buffer;
     return TW_OK;
 }
@@ -77,6 +93,8 @@ void tw_buffer_free(tw_buffer *buffer)
 {
     if (!buffer) return;
     buffer->block.platform->table->give(&buffer->block);
+    tw_account_give(buffer->account, TW_ACCOUNT_BUFFERS, buffer->block.size);
+    tw_account_drop(buffer->account);
     tw_devices_close(buffer->devices);
     free(buffer);
 }

@@ -37,7 +37,7 @@ static wasmtime_error_t *create(void *env, const wasm_memorytype_t *type, size_t
     tw_store *store = current;
     if (!store || store->slot_count == TW_MAX_SLOTS) return wasmtime_error_new("a memory that nobody asked for");
     tw_slot *slot;
-    if (tw_slot_take(minimum, reserved > minimum ? reserved : minimum, guard, &slot, &store->host_error) != TW_OK)
+    if (tw_slot_take_for(store->account, minimum, reserved > minimum ? reserved : minimum, guard, &slot, &store->host_error) != TW_OK)
         return wasmtime_error_new("no address space or memory");
     if (store->image && !store->slot_count) store->seeded = tw_slot_put_image(slot, store->image, NULL) == TW_OK;
     store->slots[store->slot_count++] = slot;

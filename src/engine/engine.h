@@ -91,6 +91,7 @@ typedef struct tw_store_options {
     const tw_wasi_setup *wasi;   /* NULL = none; only read during the call */
     uint64_t max_memory;         /* bytes, for each memory */
     uint32_t max_table;          /* elements, for each table */
+    tw_account *account;         /* that memories are charged to, or NULL; must outlive the store */
     tw_image *image;             /* contents of the module's own memory 0, or NULL; see tw_store_is_seeded */
     bool passes_path_open;       /* path_open is among what host functions may pass on to WASI */
     void *owner;                 /* tw_store_owner */

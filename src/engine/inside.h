@@ -50,6 +50,7 @@ struct tw_store {
     void *owner;
     void (*on_memory)(void *owner, tw_slot *slot);
     uint64_t max_memory;
+    tw_account *account;
     tw_image *image;            /* during instantiation; borrowed */
     bool seeded;
     tw_slot *slots[TW_MAX_SLOTS];

@@ -65,7 +65,7 @@ tw_status tw_store_new(tw_link *link, const tw_store_options *options, tw_store 
     tw_store *store = *out = calloc(1, sizeof *store);
     if (!store) return ending->status = tw_fail_memory(&ending->error);
     *store = (tw_store){.link = link, .bindings = options->bindings, .owner = options->owner,
-                        .on_memory = options->on_memory, .max_memory = options->max_memory,
+                        .on_memory = options->on_memory, .max_memory = options->max_memory, .account = options->account,
                         .passes_path_open = options->passes_path_open, .image = options->image};
     store->store = wasmtime_store_new(link->code->core->engine, store, NULL);
     store->context = wasmtime_store_context(store->store);

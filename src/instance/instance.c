@@ -130,7 +130,7 @@ static tw_status link_and_instantiate(tw_instance *instance, const tw_spawn_opti
     tw_store_options store = {.bindings = instance->bindings, .owner = instance, .on_memory = on_memory,
                               .max_memory = options->max_memory && options->max_memory < engine->max_memory
                                                 ? options->max_memory : engine->max_memory,
-                              .max_table = engine->max_table, .passes_path_open = options->capturable};
+                              .max_table = engine->max_table, .account = instance->account, .passes_path_open = options->capturable};
     TW_TRY(check_memory(instance->module, store.max_memory, error));
     instance->kept.max_memory = store.max_memory;
     if (options->capturable && options->wasi) TW_TRY(tw_runtime_keep_wasi(instance, options->wasi, error));
@@ -149,6 +149,7 @@ static tw_status link_and_instantiate(tw_instance *instance, const tw_spawn_opti
 static tw_status fill(tw_instance *instance, const tw_spawn_options *options, tw_error *error)
 {
     TW_TRY(allocate(instance, error));
+    TW_TRY(tw_account_get(options->tenant, &instance->account, error));
     bool *is_wasi = calloc(instance->module->import_count + 1u, sizeof *is_wasi);
     TW_TRY_ALLOC(is_wasi, error);
     tw_status status = link_and_instantiate(instance, options, is_wasi, error);
@@ -209,6 +210,7 @@ void tw_runtime_free(tw_instance *instance)
     tw_own_buffers_free(&instance->buffers);
     tw_files_free(&instance->kept.files);
     tw_arena_free(&instance->kept.arena);
+    tw_account_drop(instance->account);
     tw_runtime_module_release(instance->module);
     free(instance);
 }

@@ -128,7 +128,8 @@ tw_status tw_runtime_form_without_offload(tw_module *module, unsigned kind, cons
                                           tw_error *error);
 /* The image to begin with, retained; NULL where there is none yet, or none is to be. Any thread. */
 tw_image *tw_runtime_seed(tw_module *module, tw_tenant_id tenant);
-/* The memory is as the module's segments leave it: makes the tenant's seed of it, unless there is one. Any thread. */
+/* The memory is as the module's segments leave it: makes the seed of its tenant, whom it is charged to, unless there is one. Any
+ * thread. */
 void tw_runtime_keep_seed(tw_module *module, tw_tenant_id tenant, const tw_slot *memory);
 void tw_runtime_free_seeds(tw_module *module);
 /* The tenant's seed whatever it costs, retained. */
@@ -197,6 +198,7 @@ struct tw_instance {
     tw_module *module;
     const tw_form *form;
     tw_tenant_id tenant;
+    tw_account *account; /* the tenant's, held */
     uint64_t timeout_ns;
     tw_store *store;
     tw_stopper stopper;

@@ -45,7 +45,9 @@ static tw_status make(tw_module *module, tw_tenant_id tenant, const tw_slot *mem
     TW_TRY_ALLOC(seed, error);
     seed->tenant = tenant;
     tw_status status = tw_image_new(memory->base, atomic_load(&memory->size), &seed->image, error);
+    if (status == TW_OK) status = tw_image_charge(seed->image, memory->account, error);
     if (status != TW_OK) {
+        tw_image_release(seed->image);
         free(seed);
         return status;
     }

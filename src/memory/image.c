@@ -76,6 +76,8 @@ static void destroy(tw_image *image)
     if (image->view) munmap((void *)image->view, image->bytes);
     if (image->file >= 0) close(image->file);
     tw_budget_give(TW_BUDGET_COMMITTED, image->bytes);
+    tw_account_give(image->account, TW_ACCOUNT_IMAGES, image->bytes);
+    tw_account_drop(image->account);
     free(image);
 }
 
@@ -97,6 +99,13 @@ tw_status tw_image_new(const uint8_t *memory, size_t size, tw_image **out, tw_er
     if (status == TW_OK) *out = image;
     else destroy(image);
     return status;
+}
+
+tw_status tw_image_charge(tw_image *image, tw_account *account, tw_error *error)
+{
+    TW_TRY(tw_account_take(account, TW_ACCOUNT_IMAGES, image->bytes, error));
+    image->account = tw_account_hold(account);
+    return TW_OK;
 }
 
 void tw_image_retain(tw_image *image) { atomic_fetch_add(&image->references, 1); }

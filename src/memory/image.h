@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "memory/account.h"
 
 enum { TW_IMAGE_PAGE = 4096, TW_IMAGE_EXTENTS = 8 };
 
@@ -30,11 +31,14 @@ typedef struct tw_image {
     const uint8_t *view; /* all of the file, to be read */
     tw_extent extents[TW_IMAGE_EXTENTS];
     uint32_t extent_count;
+    tw_account *account; /* that its bytes are charged to; NULL: nobody's */
 } tw_image;
 
 /* Of `size` bytes of memory, whole pages. Zero pages between data count as data where there would be too many extents. TW_LIMIT
  * or TW_IO. */
 tw_status tw_image_new(const uint8_t *memory, size_t size, tw_image **out, tw_error *error);
+/* Once, before others know the image: charges its bytes to a tenant, too, as long as it lives. TW_LIMIT: release it. */
+tw_status tw_image_charge(tw_image *image, tw_account *account, tw_error *error);
 void tw_image_retain(tw_image *image);
 void tw_image_release(tw_image *image); /* NULL is fine */
 /* The page at `at`, or NULL where it is zero. */

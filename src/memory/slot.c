@@ -181,13 +181,34 @@ static tw_status take(size_t size, size_t reserved, size_t guard, tw_slot **out,
     return TW_OK;
 }
 
-tw_status tw_slot_take(size_t size, size_t reserved, size_t guard, tw_slot **out, tw_error *error)
+/* Live bytes, of the process and of a tenant. */
+static tw_status commit(tw_account *account, size_t bytes, tw_error *error)
+{
+    TW_TRY(tw_account_take(account, TW_ACCOUNT_MEMORIES, bytes, error));
+    tw_status status = tw_budget_take(TW_BUDGET_COMMITTED, bytes, error);
+    if (status != TW_OK) tw_account_give(account, TW_ACCOUNT_MEMORIES, bytes);
+    return status;
+}
+
+static void uncommit(tw_account *account, size_t bytes)
+{
+    tw_budget_give(TW_BUDGET_COMMITTED, bytes);
+    tw_account_give(account, TW_ACCOUNT_MEMORIES, bytes);
+}
+
+tw_status tw_slot_take_for(tw_account *account, size_t size, size_t reserved, size_t guard, tw_slot **out, tw_error *error)
 {
     if (size > reserved) return tw_fail(error, TW_INTERNAL, "a slot of %zu bytes in a reservation of %zu", size, reserved);
-    TW_TRY(tw_budget_take(TW_BUDGET_COMMITTED, size, error));
+    TW_TRY(commit(account, size, error));
     tw_status status = take(size, reserved, guard, out, error);
-    if (status != TW_OK) tw_budget_give(TW_BUDGET_COMMITTED, size);
+    if (status == TW_OK) (*out)->account = tw_account_hold(account);
+    else uncommit(account, size);
     return status;
+}
+
+tw_status tw_slot_take(size_t size, size_t reserved, size_t guard, tw_slot **out, tw_error *error)
+{
+    return tw_slot_take_for(NULL, size, reserved, guard, out, error);
 }
 
 /* Changing the rights of a whole slot merges mappings, so it hardly ever fails; when it does (out of memory in the
@@ -259,7 +280,7 @@ bool tw_slot_shrink(tw_slot *slot, size_t new_size)
     if (slot->opened > new_size && madvise(slot->base + new_size, slot->opened - new_size, MADV_DONTNEED)) return false;
     if (!open_exactly(slot, new_size)) return false;
     atomic_store(&slot->size, new_size);
-    if (size > new_size) tw_budget_give(TW_BUDGET_COMMITTED, size - new_size);
+    if (size > new_size) uncommit(slot->account, size - new_size);
     return true;
 }
 
@@ -310,7 +331,9 @@ void tw_slot_give(tw_slot *slot)
     bool usable = !slot->closed;
     slot->running = false;
     pthread_mutex_unlock(&slot->lock);
-    tw_budget_give(TW_BUDGET_COMMITTED, atomic_load(&slot->size));
+    uncommit(slot->account, atomic_load(&slot->size));
+    tw_account_drop(slot->account);
+    slot->account = NULL;
     usable = usable && !atomic_load(&slot->lost) && !slot->known;
     if (!usable || !clear(slot, count_free() < MAX_WARM) || !put_aside(slot)) destroy(slot);
 }
@@ -331,12 +354,12 @@ tw_status tw_slot_grow(tw_slot *slot, size_t new_size, tw_error *error)
     if (new_size > slot->reserved)
         return tw_fail(error, TW_LIMIT, "a linear memory of %zu bytes doesn't fit into the %zu reserved for it", new_size,
                        slot->reserved);
-    TW_TRY(tw_budget_take(TW_BUDGET_COMMITTED, new_size - size, error));
+    TW_TRY(commit(slot->account, new_size - size, error));
     pthread_mutex_lock(&slot->lock);
     bool ok = open_more(slot, new_size);
     pthread_mutex_unlock(&slot->lock);
     if (ok) return TW_OK;
-    tw_budget_give(TW_BUDGET_COMMITTED, new_size - size);
+    uncommit(slot->account, new_size - size);
     return tw_fail(error, TW_LIMIT, "the system has no memory for a linear memory of %zu bytes", new_size);
 }
 

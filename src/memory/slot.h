@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "memory/account.h"
 #include "memory/image.h"
 
 typedef struct tw_slot_layout {
@@ -61,12 +62,15 @@ typedef struct tw_slot {
     tw_image *image;      /* whose contents it began with; NULL: none */
     bool image_mapped;    /* … and it is charged for that */
     tw_known_pages *known; /* NULL: nothing. A slot that has some doesn't get huge pages, and isn't used again by others */
+    tw_account *account;  /* that its live bytes are charged to; NULL: nobody's */
     struct tw_slot *next;
 } tw_slot;
 
 /* A zeroed slot of `size` bytes with at least `reserved` (>= size) and `guard`; not running. TW_LIMIT where a budget or the
  * system has no address space, mappings or memory for it. Any thread. */
 tw_status tw_slot_take(size_t size, size_t reserved, size_t guard, tw_slot **out, tw_error *error);
+/* The same, charged to a tenant's account as long as it is taken: TW_LIMIT where that has a limit. */
+tw_status tw_slot_take_for(tw_account *account, size_t size, size_t reserved, size_t guard, tw_slot **out, tw_error *error);
 /* Back to the pool, zeroed. Not running, nobody else may hold it. */
 void tw_slot_give(tw_slot *slot);
 
