@@ -192,13 +192,15 @@ static tw_status choose(const tw_buffer_restoring *how, const tw_registers_buffe
     return TW_OK;
 }
 
-static tw_status put_one(tw_own_buffers *own, tw_devices *devices, const tw_buffer_restoring *how, const tw_registers_buffer *from,
-                         const uint8_t *bytes, tw_error *error)
+static tw_status put_one(tw_own_buffers *own, tw_devices *devices, const tw_buffer_restoring *how, tw_tenant_id tenant,
+                         const tw_registers_buffer *from, const uint8_t *bytes, tw_error *error)
 {
     choice c;
     tw_buffer *buffer;
     TW_TRY(choose(how, from, &c, error));
-    TW_TRY(tw_buffer_take(devices, c.backend, c.backend == TW_BACKEND_HOST ? 0 : c.device, from->size, &buffer, error));
+    tw_buffer_options options = {.size = sizeof options, .backend = c.backend, .device = c.backend == TW_BACKEND_HOST ? 0 : c.device,
+                                 .tenant = tenant};
+    TW_TRY(tw_buffer_take(devices, &options, from->size, &buffer, error));
     tw_status status = tw_buffer_write(buffer, 0, bytes, from->size, error);
     if (status == TW_OK) status = tw_own_buffers_add(own, from->name, buffer, error);
     if (status != TW_OK) {
@@ -211,18 +213,18 @@ static tw_status put_one(tw_own_buffers *own, tw_devices *devices, const tw_buff
     return TW_OK;
 }
 
-static tw_status put_all(tw_own_buffers *own, tw_devices *devices, const tw_buffer_restoring *how, const tw_registers *from,
-                         const uint8_t *at, tw_error *error)
+static tw_status put_all(tw_own_buffers *own, tw_devices *devices, const tw_buffer_restoring *how, tw_tenant_id tenant,
+                         const tw_registers *from, const uint8_t *at, tw_error *error)
 {
     for (uint32_t i = 0; i < from->buffer_count; i++) {
-        TW_TRY(put_one(own, devices, how, &from->buffers[i], at, error));
+        TW_TRY(put_one(own, devices, how, tenant, &from->buffers[i], at, error));
         at += from->buffers[i].size;
     }
     return TW_OK;
 }
 
-tw_status tw_own_buffers_put(tw_own_buffers *own, const tw_buffer_restoring *how, const tw_registers *from, tw_span bytes,
-                             tw_error *error)
+tw_status tw_own_buffers_put(tw_own_buffers *own, const tw_buffer_restoring *how, tw_tenant_id tenant, const tw_registers *from,
+                             tw_span bytes, tw_error *error)
 {
     static const tw_devices_setup only_host = {.open = {[TW_DEVICE_KIND_HOST] = tw_host_platform_open}, .max_bytes = INT64_MAX};
     tw_devices *devices = how->devices;
@@ -231,7 +233,7 @@ tw_status tw_own_buffers_put(tw_own_buffers *own, const tw_buffer_restoring *how
         return tw_fail(error, TW_LIMIT, "the snapshot's buffers have %zu bytes together, over the limit of %" PRIu64, bytes.size, how->max_bytes);
     if (devices) tw_devices_hold(devices);
     else TW_TRY(tw_devices_new(&only_host, &devices, error));
-    tw_status status = put_all(own, devices, how, from, bytes.data, error);
+    tw_status status = put_all(own, devices, how, tenant, from, bytes.data, error);
     tw_devices_close(devices);
     return status;
 }

@@ -34,8 +34,8 @@ tw_status tw_own_buffers_take(const tw_own_buffers *own, tw_arena *arena, tw_reg
                               tw_error *error);
 /* Whether list and bytes go together. TW_MALFORMED. */
 tw_status tw_own_buffers_check(const tw_registers *from, tw_span bytes, tw_error *error);
-/* Makes them anew. What has been made is in `own` after a failure, too. */
-tw_status tw_own_buffers_put(tw_own_buffers *own, const tw_buffer_restoring *how, const tw_registers *from, tw_span bytes,
-                             tw_error *error);
+/* Makes them anew, the tenant's. What has been made is in `own` after a failure, too. */
+tw_status tw_own_buffers_put(tw_own_buffers *own, const tw_buffer_restoring *how, tw_tenant_id tenant, const tw_registers *from,
+                             tw_span bytes, tw_error *error);
 
 #endif

@@ -236,7 +236,7 @@ static tw_status put_drops(tw_instance *instance, const tw_registers *r, tw_erro
 tw_status tw_runtime_put_back(tw_instance *instance, const tw_put_back *from, tw_error *error)
 {
     const tw_registers *r = from->registers;
-    TW_TRY(tw_own_buffers_put(&instance->buffers, from->where, r, from->buffers, error));
+    TW_TRY(tw_own_buffers_put(&instance->buffers, from->where, instance->tenant, r, from->buffers, error));
     TW_TRY(put_memory(instance, from->memory, error));
     for (uint32_t i = 0; i < r->global_count; i++) TW_TRY(put_global(instance, &r->globals[i], error));
     for (uint32_t i = 0; i < r->table_count; i++) TW_TRY(put_table(instance, &r->tables[i], error));
