@@ -211,7 +211,8 @@ def bench_pool_cycles():
         best = min((name for name in cpu if name not in ("ours", "engine, defaults")), key=lambda name: statistics.median(cpu[name]))
         over = {name: ratio(list(zip(cpu[name], cpu["ours"]))) for name in ("engine, defaults", best)}
         RESULT[f"pool, {kind}"] = {"over defaults": over["engine, defaults"], "over best": over[best], "best": best,
-                                   "ns": {name: statistics.median(values) for name, values in cpu.items()}}
+                                   "ns": {name: statistics.median(values) for name, values in cpu.items()},
+                                   "wall ns": {name: statistics.median(sample[1] for sample in samples) for name, samples in data.items()}}
         print(f"| {words} | {duration(statistics.median(cpu['ours']))} | {duration(statistics.median(cpu['engine, defaults']))} | "
               f"{duration(statistics.median(cpu[best]))} ({best.removeprefix('engine, ')}) | {show(over['engine, defaults'])} | {show(over[best])} |")
         if kind in ("small", "wasi"):

@@ -4,15 +4,13 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 tw_status tw_runtime_pool_new(tw_module *module, const tw_spawn_options *options, uint32_t max_idle, tw_instance_pool **out,
                               tw_error *error)
 {
     static atomic_uint_fast64_t pools;
-    tw_instance_pool *pool = aligned_alloc(_Alignof(tw_instance_pool), sizeof *pool);
+    tw_instance_pool *pool = calloc(1, sizeof *pool);
     TW_TRY_ALLOC(pool, error);
-    memset(pool, 0, sizeof *pool);
     pool->number = atomic_fetch_add(&pools, 1) + 1;
     pool->module = module;
     tw_runtime_module_retain(module);

@@ -15,10 +15,12 @@ enum { TW_POOL_SHARDS = 8 };
 /* What the threads of one processor give and take: they don't wait for others'. Each instance that is kept takes a place; when it
  * is taken, its place stays free in the shard. */
 typedef struct tw_pool_shard {
-    _Alignas(64) pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* of what follows */
     tw_instance *idle;
     uint32_t idle_count, places;
+    char apart[72];       /* from the next one's cache line */
 } tw_pool_shard;
+_Static_assert(sizeof(tw_pool_shard) >= 128, "two cache lines, wherever the first begins");
 
 struct tw_instance_pool {
     tw_pool_shard shards[TW_POOL_SHARDS];
