@@ -165,6 +165,32 @@ typedef struct tw_import_func {
     void *context;
 } tw_import_func;
 
+/* ---- memories of the host ---- */
+
+/* A linear memory that the host makes and modules import; instances that do are captured, restored and offloaded as those with memories
+ * of their own. Several may have it at once and run in turns: a call of one while another runs on it is TW_BUSY. What one
+ * writes, and how large it makes the memory, the next one finds. While several have it none can be captured. It isn't for pools. */
+typedef struct tw_memory tw_memory;
+typedef struct tw_memory_options {
+    size_t size;
+    uint64_t bytes;     /* in whole pages of 64 KiB */
+    uint64_t max_bytes; /* that it may grow to; 0 = bytes */
+} tw_memory_options;
+#define TW_MEMORY_OPTIONS_INIT {.size = sizeof(tw_memory_options)}
+
+/* All zero. TW_INVALID_ARGUMENT; TW_LIMIT where the engine's limits or the system's have no room. */
+tw_status tw_memory_new(tw_engine *engine, const tw_memory_options *options, tw_memory **out, tw_error *error);
+/* Instances keep it. NULL is fine. */
+void tw_memory_free(tw_memory *memory);
+/* Where it lies, for its whole life, and its live size. Not while an instance runs on it. */
+uint8_t *tw_memory_data(const tw_memory *memory, size_t *size);
+
+/* It must have the import's type: at least its minimum now, and a maximum not above its maximum, where it has one. */
+typedef struct tw_import_memory {
+    const char *module, *name;
+    tw_memory *memory;
+} tw_import_memory;
+
 /* ---- WASI preview 1 ---- */
 
 typedef struct tw_wasi_dir { const char *host, *guest; } tw_wasi_dir;
@@ -193,6 +219,7 @@ typedef struct tw_spawn_options {
     int32_t *exit_code;                   /* NULL, or where a spawn that fails with TW_EXIT leaves the code */
     bool capturable;                      /* tw_instance_capture can be called (snapshot.h); the module is compiled once more for it */
     const struct tw_buffer_restoring *buffers; /* buffer.h: where a restored instance's buffers are made; NULL = on the host */
+    const tw_import_memory *memories; size_t memory_count; /* need not outlive the call */
 } tw_spawn_options;
 #define TW_SPAWN_OPTIONS_INIT {.size = sizeof(tw_spawn_options)}
 

@@ -16,6 +16,16 @@ static tw_status check_imports(const tw_spawn_options *options, tw_error *error)
     return TW_OK;
 }
 
+static tw_status check_memories(const tw_spawn_options *options, tw_error *error)
+{
+    if (!options->memories && options->memory_count)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "spawn options: memories is NULL");
+    for (size_t i = 0; i < options->memory_count; i++)
+        if (!options->memories[i].module || !options->memories[i].name || !options->memories[i].memory)
+            return tw_fail(error, TW_INVALID_ARGUMENT, "spawn options: memory %zu isn't filled in", i);
+    return TW_OK;
+}
+
 static tw_status check_wasi(const tw_wasi_options *options, tw_error *error)
 {
     if ((!options->args && options->arg_count) || (!options->env && options->env_count) ||
@@ -37,6 +47,7 @@ tw_status tw_api_read_spawn(const tw_spawn_options *given, tw_spawn_options *own
     TW_TRY(tw_options_read(wasi, sizeof *wasi, own->wasi, "tw_wasi_options", error));
     if (own->wasi) own->wasi = wasi;
     TW_TRY(check_imports(own, error));
+    TW_TRY(check_memories(own, error));
     return check_wasi(wasi, error);
 }
 

@@ -27,7 +27,28 @@ static wasmtime_error_t *grow(void *env, size_t new_size)
     return tw_slot_grow(env, new_size, &why) == TW_OK ? NULL : wasmtime_error_new(why.message);
 }
 
-static void finalize(void *env) { tw_slot_give(env); }
+static void finalize(void *env)
+{
+    tw_slot *slot = env;
+    if (!slot->lent) tw_slot_give(slot);
+}
+
+/* What the module asks for is there already, and may be more by now. */
+static tw_slot *borrow(tw_store *store, size_t minimum, size_t reserved, size_t guard)
+{
+    tw_slot *slot = store->lent;
+    bool fits = atomic_load(&slot->size) >= minimum && slot->reserved >= reserved && slot->guard >= guard;
+    if (!fits) tw_fail(&store->host_error, TW_LIMIT, "the memory that is offered is too small, or has too little address space");
+    return fits ? slot : NULL;
+}
+
+static tw_slot *take(tw_store *store, size_t minimum, size_t reserved, size_t guard)
+{
+    tw_slot *slot;
+    if (store->lent && !store->slot_count) return borrow(store, minimum, reserved, guard);
+    tw_status status = tw_slot_take_for(store->account, minimum, reserved > minimum ? reserved : minimum, guard, &slot, &store->host_error);
+    return status == TW_OK ? slot : NULL;
+}
 
 /* The reservation may be above what the module's maximum asks for: the compiled code relies on all of it. */
 static wasmtime_error_t *create(void *env, const wasm_memorytype_t *type, size_t minimum, size_t maximum,
@@ -36,9 +57,8 @@ static wasmtime_error_t *create(void *env, const wasm_memorytype_t *type, size_t
     (void)env, (void)type, (void)maximum;
     tw_store *store = current;
     if (!store || store->slot_count == TW_MAX_SLOTS) return wasmtime_error_new("a memory that nobody asked for");
-    tw_slot *slot;
-    if (tw_slot_take_for(store->account, minimum, reserved > minimum ? reserved : minimum, guard, &slot, &store->host_error) != TW_OK)
-        return wasmtime_error_new("no address space or memory");
+    tw_slot *slot = take(store, minimum, reserved, guard);
+    if (!slot) return wasmtime_error_new("no address space or memory");
     if (store->image && !store->slot_count) store->seeded = tw_slot_put_image(slot, store->image, NULL) == TW_OK;
     store->slots[store->slot_count++] = slot;
     if (store->on_memory) store->on_memory(store->owner, slot);

@@ -93,6 +93,7 @@ typedef struct tw_store_options {
     uint32_t max_table;          /* elements, for each table */
     tw_account *account;         /* that memories are charged to, or NULL; must outlive the store */
     tw_image *image;             /* contents of the module's own memory 0, or NULL; see tw_store_is_seeded */
+    tw_slot *lent;               /* the module's memory 0 is this one; or NULL. Not given back with the store */
     bool passes_path_open;       /* path_open is among what host functions may pass on to WASI */
     void *owner;                 /* tw_store_owner */
     void (*on_memory)(void *owner, tw_slot *slot); /* a memory came to be, in order of index; the guest hasn't run yet */

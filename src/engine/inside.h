@@ -53,6 +53,7 @@ struct tw_store {
     tw_account *account;
     tw_image *image;            /* during instantiation; borrowed */
     bool seeded;
+    tw_slot *lent;              /* during instantiation */
     tw_slot *slots[TW_MAX_SLOTS];
     uint32_t slot_count;
     wasmtime_caller_t *caller;  /* inside a binding: who called */

@@ -66,7 +66,7 @@ tw_status tw_store_new(tw_link *link, const tw_store_options *options, tw_store 
     if (!store) return ending->status = tw_fail_memory(&ending->error);
     *store = (tw_store){.link = link, .bindings = options->bindings, .owner = options->owner,
                         .on_memory = options->on_memory, .max_memory = options->max_memory, .account = options->account,
-                        .passes_path_open = options->passes_path_open, .image = options->image};
+                        .passes_path_open = options->passes_path_open, .image = options->image, .lent = options->lent};
     store->store = wasmtime_store_new(link->code->core->engine, store, NULL);
     store->context = wasmtime_store_context(store->store);
     atomic_fetch_add(&link->references, 1);

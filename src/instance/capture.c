@@ -202,9 +202,19 @@ static tw_status check_files(const capture *c)
     return tw_fail(c->error, TW_UNSUPPORTED, "the instance can't be captured now: %s", why);
 }
 
+/* What another one writes there would be neither in the file nor out of it. */
+static tw_status check_shared(const capture *c)
+{
+    unsigned others = c->instance->lent ? atomic_load(&c->instance->lent->instances) - 1 : 0;
+    if (!others) return TW_OK;
+    return tw_fail(c->error, TW_UNSUPPORTED, "the instance can't be captured now: its memory is shared with %u other instance%s", others,
+                   others == 1 ? "" : "s");
+}
+
 static tw_status take(capture *c, tw_span memory)
 {
     const tw_kept *kept = &c->instance->kept;
+    TW_TRY(check_shared(c));
     TW_TRY(check_files(c));
     TW_TRY(learn_funcs(c));
     TW_TRY(take_globals(c));

@@ -126,23 +126,53 @@ static tw_status resolve(tw_instance *instance, uint32_t index, const tw_spawn_o
     return TW_OK;
 }
 
-static tw_status refuse_others(const tw_wasm *wasm, tw_error *error)
+static int shown(tw_name name) { return (int)(name.size < 200 ? name.size : 200); }
+
+static tw_status fail_other(const tw_import *import, const char *what, tw_error *error)
 {
-    static const char *const kinds[] = {"function", "table", "memory", "global"};
+    return tw_fail(error, TW_LINK, "the import \"%.*s\".\"%.*s\" is a %s", shown(import->module), import->module.data,
+                   shown(import->name), import->name.data, what);
+}
+
+static bool is_named(tw_name name, const char *text)
+{
+    return name.size == strlen(text) && !memcmp(name.data, text, name.size);
+}
+
+static tw_status bind_memory(tw_instance *instance, const tw_import *import, const tw_spawn_options *options, tw_error *error)
+{
+    const tw_limits *wanted = &instance->module->wasm.memories[import->index];
+    size_t i = 0;
+    while (i < options->memory_count &&
+           !(is_named(import->module, options->memories[i].module) && is_named(import->name, options->memories[i].name)))
+        i++;
+    if (i == options->memory_count) return fail_other(import, "memory that isn't offered by anyone", error);
+    tw_memory *memory = options->memories[i].memory;
+    if (atomic_load(&memory->slot->size) / 65536 < wanted->minimum || (wanted->has_maximum && memory->most / 65536 > wanted->maximum))
+        return fail_other(import, "memory that is offered with other limits", error);
+    if (instance->pooled) return fail_other(import, "memory of the host, which a pool can't make as it was", error);
+    tw_lent_memory_take(memory);
+    instance->lent = memory;
+    tw_stop_add_slot(&instance->stopper, memory->slot);
+    return TW_OK;
+}
+
+static tw_status resolve_others(tw_instance *instance, const tw_spawn_options *options, tw_error *error)
+{
+    static const char *const kinds[] = {"function", "table: only functions and memories can be offered", "memory",
+                                        "global: only functions and memories can be offered"};
+    const tw_wasm *wasm = &instance->module->wasm;
     for (uint32_t i = 0; i < wasm->import_count; i++) {
         const tw_import *import = &wasm->imports[i];
-        if (import->kind != TW_EXTERN_FUNC)
-            return tw_fail(error, TW_LINK, "the import \"%.*s\".\"%.*s\" is a %s: only functions can be offered",
-                           (int)(import->module.size < 200 ? import->module.size : 200), import->module.data,
-                           (int)(import->name.size < 200 ? import->name.size : 200), import->name.data,
-                           kinds[import->kind]);
+        if (import->kind == TW_EXTERN_MEMORY) TW_TRY(bind_memory(instance, import, options, error));
+        else if (import->kind != TW_EXTERN_FUNC) return fail_other(import, kinds[import->kind], error);
     }
     return TW_OK;
 }
 
 tw_status tw_runtime_resolve(tw_instance *instance, const tw_spawn_options *options, bool *is_wasi, tw_error *error)
 {
-    TW_TRY(refuse_others(&instance->module->wasm, error));
+    TW_TRY(resolve_others(instance, options, error));
     for (uint32_t i = 0; i < instance->module->import_count; i++)
         TW_TRY(resolve(instance, i, options, &is_wasi[i], error));
     return TW_OK;

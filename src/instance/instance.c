@@ -20,10 +20,11 @@ static tw_status allocate(tw_instance *instance, tw_error *error)
     return TW_OK;
 }
 
+/* The host's was there before. */
 static void on_memory(void *owner, tw_slot *slot)
 {
     tw_instance *instance = owner;
-    tw_stop_add_slot(&instance->stopper, slot);
+    if (!slot->lent) tw_stop_add_slot(&instance->stopper, slot);
 }
 
 static tw_status check_memory(const tw_module *module, uint64_t limit, tw_error *error)
@@ -55,7 +56,7 @@ static tw_status initialise(tw_instance *instance, tw_ending *ending)
 {
     bool seeded = tw_store_is_seeded(instance->store);
     TW_TRY(call_first(instance, seeded ? "tw:seeded" : "tw:init", ending));
-    if (!seeded) tw_runtime_keep_seed(instance->module, instance->tenant, tw_runtime_slot(instance->module, instance->store));
+    if (!seeded && !instance->lent) tw_runtime_keep_seed(instance->module, instance->tenant, tw_runtime_slot(instance->module, instance->store));
     ending->from_host = true;
     return ending->status = instance->pooled ? tw_runtime_take_baseline(instance, &ending->error) : TW_OK;
 }
@@ -67,6 +68,8 @@ static tw_status begin(tw_instance *instance, tw_ending *ending)
     ending->from_host = true;
     if (instance->stubs) ending->status = tw_stubs_attach(instance->stubs, instance->store, &ending->error);
     TW_TRY(ending->status);
+    if (instance->lent && !tw_store_export(instance->store, "tw:linear", TW_HANDLE_MEMORY, &instance->linear))
+        return ending->status = tw_fail(&ending->error, TW_INTERNAL, "the rewritten module lacks its memory's export");
     if (instance->put_back) return begin_restored(instance, ending);
     if (tw_runtime_is_capturable(instance)) TW_TRY(initialise(instance, ending));
     return instance->stubs || tw_runtime_is_capturable(instance) ? call_first(instance, "tw:start", ending) : TW_OK;
@@ -102,7 +105,7 @@ static tw_status choose_form(tw_instance *instance, const tw_spawn_options *opti
 {
     tw_error why;
     instance->offloads = options->kernel_cache && instance->module->engine->options.offload != TW_OFFLOAD_OFF;
-    unsigned kind = (instance->offloads ? TW_FORM_OFFLOADS : 0) | (options->capturable ? TW_FORM_CAPTURABLE : 0);
+    unsigned kind = (instance->offloads ? TW_FORM_OFFLOADS : 0) | (options->capturable || instance->lent ? TW_FORM_CAPTURABLE : 0);
     TW_TRY(tw_runtime_form(instance->module, kind, out, error));
     tw_status status = (*out)->plan ? prepare_offload(instance, options, *out, &why) : TW_OK;
     if (status == TW_NO_MEMORY) return tw_fail_memory(error);
@@ -139,7 +142,8 @@ static tw_status link_and_instantiate(tw_instance *instance, const tw_spawn_opti
     tw_link *link;
     TW_TRY(choose_form(instance, options, &form, error));
     TW_TRY(tw_runtime_link(instance->module, form, is_wasi, &link, error));
-    bool fresh = options->capturable && !instance->put_back && instance->module->wasm.memory_count;
+    bool fresh = options->capturable && !instance->put_back && instance->module->wasm.memory_count && !instance->lent;
+    store.lent = instance->lent ? instance->lent->slot : NULL;
     store.image = fresh ? tw_runtime_seed(instance->module, options->tenant) : NULL;
     tw_status status = set_up_and_instantiate(instance, link, options->wasi, &store, error);
     tw_image_release(store.image);
@@ -208,6 +212,7 @@ void tw_runtime_free(tw_instance *instance)
     free(instance->handles);
     free(instance->has_handle);
     tw_own_buffers_free(&instance->buffers);
+    tw_lent_memory_give(instance->lent);
     tw_files_free(&instance->kept.files);
     tw_arena_free(&instance->kept.arena);
     tw_account_drop(instance->account);
@@ -280,6 +285,7 @@ static tw_status run(tw_instance *instance, uint32_t index, tw_raw *raw, size_t 
 {
     tw_ending ending;
     TW_TRY(tw_stop_begin(&instance->stopper, instance->timeout_ns, error));
+    if (instance->lent) tw_store_memory_grow(instance->store, &instance->linear, 0); /* another one may have: the engine looks again */
     if (instance->stubs) tw_stubs_call(instance->stubs, instance->store);
     tw_status status = tw_store_call(instance->store, &instance->handles[index], raw, count, &ending);
     if (instance->stubs && status != TW_OK) tw_stubs_broken_off(instance->store);

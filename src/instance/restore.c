@@ -174,16 +174,30 @@ static void copy_pages(uint8_t *to, tw_span from)
         if (memcmp(from.data + at, zero, sizeof zero)) memcpy(to + at, from.data + at, sizeof zero);
 }
 
+/* The host's memory may hold anything, and can't be made smaller. */
+static tw_status check_lent(const tw_instance *instance, tw_span from, tw_error *error)
+{
+    if (!instance->lent) return TW_OK;
+    if (atomic_load(&instance->lent->instances) > 1)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "the memory that is offered belongs to another instance, too: a restore would overwrite it");
+    if (atomic_load(&instance->lent->slot->size) > from.size)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "the memory that is offered has more than the snapshot's %zu bytes, and can't be made "
+                       "smaller", from.size);
+    return TW_OK;
+}
+
 static tw_status put_memory(tw_instance *instance, tw_span from, tw_error *error)
 {
     tw_handle memory;
     const tw_slot *slot = tw_runtime_slot(instance->module, instance->store);
     if (!slot) return TW_OK;
+    TW_TRY(check_lent(instance, from, error));
     uint64_t more = (from.size - atomic_load(&slot->size)) / PAGE;
     if (!tw_store_export(instance->store, "tw:linear", TW_HANDLE_MEMORY, &memory)) return doesnt_fit(error, "no memory");
     if (more && !tw_store_memory_grow(instance->store, &memory, more))
         return tw_fail(error, TW_LIMIT, "the snapshot's memory of %zu bytes is over a limit here", from.size);
-    copy_pages(slot->base, from);
+    if (instance->lent) memcpy(slot->base, from.data, from.size);
+    else copy_pages(slot->base, from);
     return TW_OK;
 }
 

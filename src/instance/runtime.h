@@ -17,6 +17,7 @@
 #include "host/wasi.h"
 #include "device/device.h"
 #include "instance/buffers.h"
+#include "instance/memory.h"
 #include "instance/offload.h"
 #include "instance/stop.h"
 #include "instance/watch.h"
@@ -213,6 +214,8 @@ struct tw_instance {
     const tw_put_back *put_back;  /* during a spawn that restores */
     tw_kept kept;
     tw_own_buffers buffers;
+    tw_memory *lent;              /* its memory is the host's; or NULL */
+    tw_handle linear;             /* … as the engine knows it */
     bool pooled, watches_files;
     bool spoiled;                 /* a call hasn't come back well */
     tw_baseline baseline;         /* of a pooled one */

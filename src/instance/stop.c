@@ -74,6 +74,17 @@ static tw_status check_idle(const tw_stopper *stopper, tw_error *error)
     return TW_OK;
 }
 
+/* A memory that a host lent to several instances comes first. */
+static tw_status enter_slots(const tw_stopper *stopper, tw_error *error)
+{
+    for (uint32_t i = 0; i < stopper->slot_count; i++) {
+        if (!stopper->slots[i]->lent) tw_slot_enter(stopper->slots[i]);
+        else if (!tw_slot_try_enter(stopper->slots[i]))
+            return tw_fail(error, TW_BUSY, "the instance's memory is a host's, and another instance runs on it");
+    }
+    return TW_OK;
+}
+
 static tw_status enter(tw_stopper *stopper, bool timed, tw_error *error)
 {
     TW_TRY(check_owner(stopper, error));
@@ -82,9 +93,9 @@ static tw_status enter(tw_stopper *stopper, bool timed, tw_error *error)
                                              "its memory is torn");
     if (stopper->terminated) return tw_fail(error, TW_TERMINATED, "the instance has been terminated");
     TW_TRY(check_idle(stopper, error));
+    TW_TRY(enter_slots(stopper, error));
     stopper->running = true;
     stopper->timed = timed;
-    for (uint32_t i = 0; i < stopper->slot_count; i++) tw_slot_enter(stopper->slots[i]);
     return TW_OK;
 }
 

@@ -177,6 +177,8 @@ static tw_status take(size_t size, size_t reserved, size_t guard, tw_slot **out,
         return tw_fail(error, TW_LIMIT, "the system has no memory for a linear memory of %zu bytes", size);
     }
     atomic_store(&slot->size, size);
+    slot->most = reserved;
+    slot->lent = false;
     *out = slot;
     return TW_OK;
 }
@@ -351,9 +353,8 @@ static bool open_more(tw_slot *slot, size_t new_size)
 tw_status tw_slot_grow(tw_slot *slot, size_t new_size, tw_error *error)
 {
     size_t size = atomic_load(&slot->size);
-    if (new_size > slot->reserved)
-        return tw_fail(error, TW_LIMIT, "a linear memory of %zu bytes doesn't fit into the %zu reserved for it", new_size,
-                       slot->reserved);
+    if (new_size > slot->most)
+        return tw_fail(error, TW_LIMIT, "a linear memory of %zu bytes is larger than the %zu that it may have", new_size, slot->most);
     TW_TRY(commit(slot->account, new_size - size, error));
     pthread_mutex_lock(&slot->lock);
     bool ok = open_more(slot, new_size);
@@ -369,6 +370,16 @@ void tw_slot_enter(tw_slot *slot)
     open_again(slot);
     slot->running = true;
     pthread_mutex_unlock(&slot->lock);
+}
+
+bool tw_slot_try_enter(tw_slot *slot)
+{
+    pthread_mutex_lock(&slot->lock);
+    bool free = !slot->running;
+    if (free) open_again(slot);
+    slot->running = true;
+    pthread_mutex_unlock(&slot->lock);
+    return free;
 }
 
 void tw_slot_leave(tw_slot *slot)

@@ -52,6 +52,8 @@ typedef struct tw_slot {
     uint8_t *base;
     _Atomic size_t size;  /* live bytes; written by the owner's thread only, under the lock */
     size_t reserved, guard;
+    size_t most;          /* bytes that it may grow to, <= reserved */
+    bool lent;            /* a host's: instances use it in turns, and it isn't given back when one ends */
     size_t opened;        /* bytes from base with access rights, >= size; what was open before is zero */
     pthread_mutex_t lock;
     uint64_t generation;  /* counts owners: a stopper that comes late finds another number */
@@ -92,6 +94,8 @@ bool tw_slot_shrink(tw_slot *slot, size_t new_size);
 
 /* Guest code is about to run, or has returned. Leave opens what close closed. Owner's thread. */
 void tw_slot_enter(tw_slot *slot);
+/* False when somebody else's guest runs on it. */
+bool tw_slot_try_enter(tw_slot *slot);
 void tw_slot_leave(tw_slot *slot);
 /* Takes the pages away if `generation` still owns the slot and runs; again if a fault was served meanwhile. Any thread. */
 typedef enum tw_slot_closing {

@@ -249,6 +249,7 @@ static tw_status rewrite(tw_rewriter *r)
     TW_TRY(check_names(r));
     TW_TRY(make_sites(r));
     if (r->options->stoppable) TW_TRY(find_probes(r));
+    tw_edit_own_memories(r->edit);
     if (r->options->capturable) TW_TRY(tw_drops_find(r));
     TW_TRY(rewrite_regions(r, rewritten));
     TW_TRY(rewrite_whole_functions(r, rewritten));

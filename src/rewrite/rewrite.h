@@ -36,6 +36,9 @@
  *   tw:start          the start function of a module with sites or a capturable one, no longer run by instantiation: stubs and
  *                     tw:init come first. The host calls it
  *
+ * A memory that the module imports is the module's own in what is written, of the same index and type: whoever instantiates it
+ * puts the host's there.
+ *
  * The instances of a capturable module can be written down and brought back. Instantiation leaves memories and tables as
  * they are when nothing has been copied; one of these functions comes first, called by the host:
  *   tw:init           a fresh instance's: active segments, in the order and with the checks and drops that the

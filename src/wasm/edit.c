@@ -24,7 +24,7 @@ struct tw_edit {
     tw_arena arena;
     bool failed; /* out of memory: sticky, told by encode */
     bool edited;
-    bool drops_start, passive;
+    bool drops_start, passive, owns_memories;
     tw_functype *types;    uint32_t type_count, type_capacity;
     edit_func *funcs;      uint32_t func_count, func_capacity;
     edit_global *globals;  uint32_t global_count, global_capacity;
@@ -206,8 +206,48 @@ static void write_tables(const tw_edit *edit, tw_bytes *out)
         tw_write_table_type(out, &(tw_table_type){TW_FUNCREF, edit->tables[i]});
 }
 
+void tw_edit_own_memories(tw_edit *edit)
+{
+    edit->owns_memories = edit->module->imported_memories > 0;
+    edit->edited |= edit->owns_memories;
+}
+
+static void write_import(const tw_wasm *m, const tw_import *import, tw_bytes *out)
+{
+    tw_write_name(out, import->module);
+    tw_write_name(out, import->name);
+    tw_bytes_append_byte(out, (uint8_t)import->kind);
+    switch (import->kind) {
+    case TW_EXTERN_FUNC: tw_write_u32(out, m->funcs[import->index].type); break;
+    case TW_EXTERN_TABLE: tw_write_table_type(out, &m->tables[import->index]); break;
+    case TW_EXTERN_MEMORY: tw_write_limits(out, &m->memories[import->index]); break;
+    case TW_EXTERN_GLOBAL: tw_write_global_type(out, &m->globals[import->index].type); break;
+    }
+}
+
+static void write_imports_but_memories(const tw_edit *edit, tw_bytes *out)
+{
+    const tw_wasm *m = edit->module;
+    tw_write_u32(out, m->import_count - m->imported_memories);
+    for (uint32_t i = 0; i < m->import_count; i++)
+        if (m->imports[i].kind != TW_EXTERN_MEMORY) write_import(m, &m->imports[i], out);
+}
+
+/* Owned ones come first. */
+static void write_all_memories(const tw_edit *edit, tw_bytes *out)
+{
+    const tw_wasm *m = edit->module;
+    tw_write_u32(out, m->memory_count + edit->memory_count);
+    for (uint32_t i = 0; i < m->memory_count; i++) tw_write_limits(out, &m->memories[i]);
+    for (uint32_t i = 0; i < edit->memory_count; i++) tw_write_limits(out, &edit->memories[i]);
+}
+
 static void write_memories(const tw_edit *edit, tw_bytes *out)
 {
+    if (edit->owns_memories) {
+        write_all_memories(edit, out);
+        return;
+    }
     copy_entries(edit, 5, edit->memory_count, out);
     for (uint32_t i = 0; i < edit->memory_count; i++) tw_write_limits(out, &edit->memories[i]);
 }
@@ -293,7 +333,8 @@ static void write_datas(const tw_edit *edit, tw_bytes *out)
 /* Sections that can change, in the order they must come in. */
 enum {
     SECTION_TYPE = 1,
-    SECTION_FUNCTION = 3,
+    SECTION_IMPORT,
+    SECTION_FUNCTION,
     SECTION_TABLE,
     SECTION_MEMORY,
     SECTION_GLOBAL,
@@ -319,7 +360,8 @@ static bool changes(const tw_edit *edit, uint8_t id)
     case SECTION_TYPE: return edit->type_count;
     case SECTION_FUNCTION: return edit->func_count;
     case SECTION_TABLE: return edit->table_count;
-    case SECTION_MEMORY: return edit->memory_count;
+    case SECTION_IMPORT: return edit->owns_memories;
+    case SECTION_MEMORY: return edit->memory_count || edit->owns_memories;
     case SECTION_GLOBAL: return edit->global_count;
     case SECTION_EXPORT: return edit->export_count;
     case SECTION_ELEM: return edit->passive && edit->module->elem_count;
@@ -337,6 +379,7 @@ static void write_changed(tw_edit *edit, uint8_t id, tw_bytes *out)
     case SECTION_TYPE: write_types(edit, &payload); break;
     case SECTION_FUNCTION: write_functions(edit, &payload); break;
     case SECTION_TABLE: write_tables(edit, &payload); break;
+    case SECTION_IMPORT: write_imports_but_memories(edit, &payload); break;
     case SECTION_MEMORY: write_memories(edit, &payload); break;
     case SECTION_GLOBAL: write_globals(edit, &payload); break;
     case SECTION_EXPORT: write_exports(edit, &payload); break;

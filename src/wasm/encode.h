@@ -30,6 +30,8 @@ void tw_edit_export(tw_edit *edit, const char *name, tw_extern_kind kind, uint32
 /* Active element and data segments become passive, so that somebody else copies them; indices stay. Adds the count of data
  * segments where that is missing. */
 void tw_edit_make_segments_passive(tw_edit *edit);
+/* Memories that were imported become the module's own, first among them and of the same type: indices stay. */
+void tw_edit_own_memories(tw_edit *edit);
 /* Leaves the start section out. */
 void tw_edit_drop_start(tw_edit *edit);
 /* An existing function's new body. */

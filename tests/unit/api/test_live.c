@@ -86,18 +86,6 @@ static const char *const loops_text =
     " (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 16384))))))";
 static const char *const loop_names[] = {"fill", "mix"};
 
-static int kernels_run(tw_instance *instance)
-{
-    char *text;
-    OK(tw_instance_report(instance, TW_FORMAT_JSON, &text, &error));
-    int ran = 0;
-    for (const char *at = text; (at = strstr(at, "\"kernel_runs\":")); at++) ran += atoi(at + 14) > 0;
-    if (!ran)
-        for (const char *at = text; (at = strstr(at, "\"dispatches\":")); at++) ran += atoi(at + 13) > 0;
-    free(text);
-    return ran;
-}
-
 static void kernels_go_on_with_the_same_bits(void **state)
 {
     (void)state;
