@@ -87,6 +87,8 @@ static bool prepare(tw_analysis *a)
     tw_arena_init(&scratch, a->arena.limit);
     crossings c = {.a = a, .scratch = &scratch};
     for (uint32_t i = 0; i < a->cfg->order_count; i++) use_block(&c, a->cfg->order[i]);
+    for (uint32_t i = 0; i < a->func->doomed_use_count; i++)
+        use(&c, a->func->doomed_uses[i].value, a->func->doomed_uses[i].block, a->func->doomed_uses[i].block);
     tw_values *outs = c.failed ? NULL : group(&c, c.outs, c.out_count);
     a->live_ins = outs ? group(&c, c.ins, c.in_count) : NULL;
     tw_arena_free(&scratch);

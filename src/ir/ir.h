@@ -104,6 +104,22 @@ typedef struct tw_ir_local_set {
     tw_ir_value value;
 } tw_ir_local_set;
 
+/* Marks of the region builder, no part of the text form (region/doomed.h). */
+
+/* Taken for granted of a way that has been left out of the function: whenever `block` ends, `value` is ≠ 0 (holds) or 0. */
+typedef struct tw_ir_assume {
+    tw_ir_block block;
+    tw_ir_value value;
+    bool holds;
+    uint64_t offset; /* of the branch */
+} tw_ir_assume;
+
+/* The way that has been left out at the end of `block` reads `value`. */
+typedef struct tw_ir_doomed_use {
+    tw_ir_block block;
+    tw_ir_value value;
+} tw_ir_doomed_use;
+
 typedef struct tw_ir_func {
     tw_arena arena;
     char *name;
@@ -115,6 +131,8 @@ typedef struct tw_ir_func {
     tw_ir_valuedata *values;   uint32_t value_count, value_capacity; /* [0] is unused */
     tw_ir_inst *insts;         uint32_t inst_count, inst_capacity;
     tw_ir_blockdata *blocks;   uint32_t block_count, block_capacity;
+    tw_ir_assume *assumes;     uint32_t assume_count, assume_capacity;
+    tw_ir_doomed_use *doomed_uses; uint32_t doomed_use_count, doomed_use_capacity;
     uint32_t *constants;       uint32_t constant_slots, constant_count; /* hash of the CONST values */
     bool failed;               /* an allocation failed */
 } tw_ir_func;

@@ -244,12 +244,10 @@ static uint32_t expr_of_merge(tw_builder *b, tw_ir_value param)
 
 /* A live-in in memory: loaded by the plan, at an address that no counter changes; dispatch checks that no store of the
  * region touches it. */
-static uint32_t add_affine(tw_builder *b, const tw_poly *poly, uint32_t loop);
-
 static uint32_t inspected_access(tw_builder *b, const tw_ir_inst *inst, const tw_poly *address)
 {
     tw_model *model = b->model;
-    uint32_t affine = add_affine(b, address, TW_NONE);
+    uint32_t affine = tw_build_affine(b, address, TW_NONE);
     if (affine == TW_NONE) return TW_NONE;
     for (uint32_t x = 0; x < model->access_count; x++) {
         const tw_model_access *access = &model->accesses[x];
@@ -359,7 +357,7 @@ static uint32_t refuse_value(tw_builder *b, tw_refusal refusal, const char *what
     return TW_NONE;
 }
 
-static uint32_t add_affine(tw_builder *b, const tw_poly *poly, uint32_t loop)
+uint32_t tw_build_affine(tw_builder *b, const tw_poly *poly, uint32_t loop)
 {
     tw_model *model = b->model;
     for (uint32_t a = 0; a < model->affine_count; a++)
@@ -428,7 +426,7 @@ static uint32_t affine_value(tw_builder *b, tw_ir_value value, tw_loop scope)
         }
     if (!split_counters(b, poly, &rest)) return TW_NONE;
     tw_value_node node = new_value(TW_VALUE_AFFINE, type);
-    node.index = add_affine(b, poly, scope == TW_NO_LOOP ? TW_NONE : b->loop_of[scope]);
+    node.index = tw_build_affine(b, poly, scope == TW_NO_LOOP ? TW_NONE : b->loop_of[scope]);
     return node.index == TW_NONE ? TW_NONE : add_value(b, node);
 }
 
@@ -920,7 +918,7 @@ static bool add_access(tw_builder *b, const tw_ir_inst *inst, tw_loop scope, uin
     if (!TW_ARENA_GROW(&model->arena, model->accesses, model->access_count, model->access_capacity)) return fail_memory(b);
     const tw_poly *address = evolve(b, inst->args[0], scope);
     if (!address) return fail_memory(b);
-    uint32_t affine = add_affine(b, address, loop);
+    uint32_t affine = tw_build_affine(b, address, loop);
     if (affine == TW_NONE) return false;
     *out = model->access_count++;
     model->accesses[*out] = (tw_model_access){.op = (uint16_t)inst->op, .width = info->access, .loop = loop,
@@ -987,18 +985,6 @@ static bool walk_block(tw_builder *b, tw_ir_block block, tw_loop loop)
 }
 
 /* ---- loops ---- */
-
-static tw_op compare_op(tw_compare compare, uint8_t bits)
-{
-    static const uint16_t ops[][2] = {
-        [TW_COMPARE_EQ] = {TW_OP_I32_EQ, TW_OP_I64_EQ},       [TW_COMPARE_NE] = {TW_OP_I32_NE, TW_OP_I64_NE},
-        [TW_COMPARE_LT_S] = {TW_OP_I32_LT_S, TW_OP_I64_LT_S}, [TW_COMPARE_LE_S] = {TW_OP_I32_LE_S, TW_OP_I64_LE_S},
-        [TW_COMPARE_GT_S] = {TW_OP_I32_GT_S, TW_OP_I64_GT_S}, [TW_COMPARE_GE_S] = {TW_OP_I32_GE_S, TW_OP_I64_GE_S},
-        [TW_COMPARE_LT_U] = {TW_OP_I32_LT_U, TW_OP_I64_LT_U}, [TW_COMPARE_LE_U] = {TW_OP_I32_LE_U, TW_OP_I64_LE_U},
-        [TW_COMPARE_GT_U] = {TW_OP_I32_GT_U, TW_OP_I64_GT_U}, [TW_COMPARE_GE_U] = {TW_OP_I32_GE_U, TW_OP_I64_GE_U},
-    };
-    return (tw_op)ops[compare][bits == 64];
-}
 
 /* A header that does nothing but decide. */
 static bool is_pure_header(const tw_ir_func *func, tw_ir_block header)
@@ -1068,7 +1054,7 @@ static bool count_loop(tw_builder *b, tw_loop loop, uint32_t *trips)
     if (!trip->known) return tw_refuse(b->reason, TW_REFUSAL_TRIP_COUNT, "the loop at 0x%" PRIx64 ": %s", place, trip->why);
     uint32_t start = tw_build_expr(b, tw_build_resolve(b, trip->start)), step = tw_build_expr(b, tw_build_resolve(b, trip->step)),
              bound = tw_build_expr(b, tw_build_resolve(b, trip->bound));
-    uint32_t arrivals = tw_expr_trips(model, compare_op(trip->compare, trip->bits), trip->bits, start, step, bound);
+    uint32_t arrivals = tw_expr_trips(model, tw_expr_compare_op(trip->compare, trip->bits), trip->bits, start, step, bound);
     if (arrivals == TW_NONE) return tw_refuse(b->reason, TW_REFUSAL_TRIP_COUNT, "the loop at 0x%" PRIx64 ": its bounds can't be computed on arrival", place);
     *trips = b->top_tested[loop] && b->loop_of[loop] != 0
                  ? tw_expr_op(model, TW_OP_I64_SUB, 64, arrivals, tw_expr_const(model, 64, 1)) : arrivals;
@@ -1175,6 +1161,8 @@ static bool has_other_uses(const tw_builder *b, tw_ir_value param)
             for (uint32_t a = 0; a < block->edges[e].arg_count; a++)
                 if (block->edges[e].args[a] == param) return true;
     }
+    for (uint32_t u = 0; u < b->func->doomed_use_count; u++)
+        if (b->func->doomed_uses[u].value == param) return true;
     return false;
 }
 
@@ -1295,10 +1283,10 @@ bool tw_build_draft(tw_builder *b)
     b->loop_of[0] = outer;
     b->natural[outer] = 0;
     b->model->loops[outer].place = b->model->place;
-    b->model->exits_at_end = !b->top_tested[0] && b->cut->one_exit;
+    b->model->exits_at_end = !b->top_tested[0] && b->cut->exit;
     b->model->copies = 1;
-    b->model->exit = 1;
+    b->model->exit = b->cut->exit ? b->cut->exit : 1;
     if (!count_loop(b, 0, &trips)) return false;
     b->model->loops[outer].trips = b->arrivals[0] = trips;
-    return add_headers(b) && walk_loop(b, 0) && close_all(b) && keep_inspected(b);
+    return add_headers(b) && walk_loop(b, 0) && close_all(b) && tw_build_limits(b) && keep_inspected(b);
 }

@@ -6,6 +6,7 @@
  *
  *   rotate.c   (on the cut) loops left in their middle become loops left at their end
  *   build.c    walks the loops' blocks in order: items, guards, values; addresses and trip counts stay polynomials
+ *   limits.c   what was taken for granted of ways out that end in a trap
  *   recall.c   for a second model only: scalars that memory has as well are read from there
  *   reroll.c, remainder.c (match.h)
  *              unrolled bodies and main + remainder loops become one statement on a finer domain
@@ -62,6 +63,14 @@ typedef struct tw_builder {
 bool tw_build_promises(tw_analysis *analysis, tw_loop loop, tw_reason *reason);
 /* Fills b->model (empty, with name, func, place set) from b->cut, b->analysis. False with *b->reason. */
 bool tw_build_draft(tw_builder *b);
+/* limits.c: what the cut's function assumes becomes the model's limits. */
+bool tw_build_limits(tw_builder *b);
+/* Some limit moves with the loop's counter, which must then keep its meaning. */
+bool tw_build_is_limited(const tw_builder *b, uint32_t loop);
+/* `rest` becomes further trips of `main`, counter 0 of the one being trip `first` of the other: its limits become main's. False:
+ * no room, and nothing has changed. */
+bool tw_build_hand_on_limits(tw_builder *b, uint32_t rest, uint32_t main, const tw_poly *(*first)(const void *context, uint8_t bits),
+                             const void *context);
 /* recall.c, for a second model: scalars that memory has as well are read from there. False: out of room, give the model up. */
 bool tw_build_recall(tw_builder *b, bool *any);
 /* If-loops around nothing but loops go. */
@@ -75,6 +84,8 @@ bool tw_build_finish(tw_builder *b);
 const tw_poly *tw_build_resolve(tw_builder *b, const tw_poly *poly);
 /* TW_NONE when the plan can't compute it. */
 uint32_t tw_build_expr(tw_builder *b, const tw_poly *poly);
+/* The model's affine for poly as seen from its loop. TW_NONE with a refusal when there is no room. */
+uint32_t tw_build_affine(tw_builder *b, const tw_poly *poly, uint32_t loop);
 bool tw_build_new_loop(tw_builder *b, uint32_t parent, uint32_t *out);
 bool tw_build_add_item(tw_builder *b, uint32_t loop, tw_item item);
 /* Puts the items of the if-loop that is item `at` of `loop` in its place; counted loops among them move to `loop`, if-loops also

@@ -213,6 +213,13 @@ void tw_plan_print(const tw_model *model, tw_bytes *out)
         print_expr(model, model->checks[c].expr, out, 0, out->size + LONGEST);
         tw_bytes_printf(out, " (else %s)\n", tw_refusal_name((tw_refusal)model->checks[c].refusal));
     }
+    for (uint32_t l = 0; l < model->limit_count; l++) {
+        tw_bytes_append_string(out, "limit: ");
+        print_affine(model, model->limits[l].affine, out, out->size + LONGEST);
+        tw_bytes_printf(out, " %s ", tw_op_describe((tw_op)model->limits[l].op)->name);
+        print_expr(model, model->limits[l].bound, out, 0, out->size + LONGEST);
+        tw_bytes_append_string(out, "\n");
+    }
     for (uint32_t p = 0; p < model->apart_count; p++)
         tw_bytes_printf(out, "apart: x%u and x%u\n", model->apart[p].first, model->apart[p].second);
     for (uint32_t h = 0; h < model->header_count; h++) print_header(model, h, out);

@@ -117,6 +117,18 @@ bool tw_expr_compare(tw_op op, tw_compare *out)
     return false;
 }
 
+tw_op tw_expr_compare_op(tw_compare compare, uint8_t bits)
+{
+    static const uint16_t ops[][2] = {
+        [TW_COMPARE_EQ] = {TW_OP_I32_EQ, TW_OP_I64_EQ},       [TW_COMPARE_NE] = {TW_OP_I32_NE, TW_OP_I64_NE},
+        [TW_COMPARE_LT_S] = {TW_OP_I32_LT_S, TW_OP_I64_LT_S}, [TW_COMPARE_LE_S] = {TW_OP_I32_LE_S, TW_OP_I64_LE_S},
+        [TW_COMPARE_GT_S] = {TW_OP_I32_GT_S, TW_OP_I64_GT_S}, [TW_COMPARE_GE_S] = {TW_OP_I32_GE_S, TW_OP_I64_GE_S},
+        [TW_COMPARE_LT_U] = {TW_OP_I32_LT_U, TW_OP_I64_LT_U}, [TW_COMPARE_LE_U] = {TW_OP_I32_LE_U, TW_OP_I64_LE_U},
+        [TW_COMPARE_GT_U] = {TW_OP_I32_GT_U, TW_OP_I64_GT_U}, [TW_COMPARE_GE_U] = {TW_OP_I32_GE_U, TW_OP_I64_GE_U},
+    };
+    return (tw_op)ops[compare][bits == 64];
+}
+
 uint32_t tw_expr_trips(tw_model *model, tw_op compare, uint8_t bits, uint32_t start, uint32_t step, uint32_t bound)
 {
     uint64_t from, by, to, trips;

@@ -18,6 +18,8 @@ uint32_t tw_expr_select(tw_model *model, uint32_t condition, uint32_t yes, uint3
 uint32_t tw_expr_load(tw_model *model, tw_op op, uint8_t bits, uint32_t address, uint64_t offset, uint32_t access);
 /* False when op isn't an integer compare. */
 bool tw_expr_compare(tw_op op, tw_compare *out);
+/* bits: 32 or 64. */
+tw_op tw_expr_compare_op(tw_compare compare, uint8_t bits);
 uint32_t tw_expr_trips(tw_model *model, tw_op compare, uint8_t bits, uint32_t start, uint32_t step, uint32_t bound);
 
 /* a + b, a * b in `bits` bits. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "region/doomed.h"
 #include "region/lanes.h"
 #include "wasm/exposed.h"
 
@@ -238,6 +239,29 @@ static bool copy_blocks(cutter *c)
     return true;
 }
 
+/* What was taken for granted in the loop's blocks, and what the ways that were left out read. */
+static bool copy_marks(cutter *c)
+{
+    tw_ir_func *to = c->to;
+    for (uint32_t a = 0; a < c->from->assume_count; a++) {
+        tw_ir_assume copy = c->from->assumes[a];
+        if (!tw_loop_has_block(c->loops, c->loop, copy.block)) continue;
+        copy.block = c->block[copy.block];
+        if (!(copy.value = copy_value(c, copy.value)))
+            return tw_refuse(c->reason, TW_REFUSAL_LIVE_IN, "the condition of a trap at 0x%" PRIx64 " is in no local at the loop's header", copy.offset);
+        if (!TW_ARENA_GROW(&to->arena, to->assumes, to->assume_count, to->assume_capacity)) return out_of_memory(c->reason);
+        to->assumes[to->assume_count++] = copy;
+    }
+    for (uint32_t u = 0; u < c->from->doomed_use_count; u++) {
+        tw_ir_doomed_use copy = c->from->doomed_uses[u];
+        if (!tw_loop_has_block(c->loops, c->loop, copy.block) || !c->value[copy.value]) continue;
+        copy = (tw_ir_doomed_use){c->block[copy.block], c->value[copy.value]};
+        if (!TW_ARENA_GROW(&to->arena, to->doomed_uses, to->doomed_use_count, to->doomed_use_capacity)) return out_of_memory(c->reason);
+        to->doomed_uses[to->doomed_use_count++] = copy;
+    }
+    return true;
+}
+
 /* ---- the entry ---- */
 
 static bool is_passable(uint8_t type)
@@ -259,6 +283,8 @@ static bool has_uses(tw_analysis *analysis, tw_loop loop, tw_ir_value param)
             for (uint32_t a = 0; a < block->edges[e].arg_count; a++)
                 if (block->edges[e].args[a] == param) return true;
     }
+    for (uint32_t u = 0; u < func->doomed_use_count; u++)
+        if (func->doomed_uses[u].value == param && tw_loop_has_block(tw_analysis_loops(analysis), loop, func->doomed_uses[u].block)) return true;
     return false;
 }
 
@@ -471,9 +497,10 @@ static bool is_within(const tw_nest *nest, uint64_t offset)
 
 /* Code between the wasm loop's brackets that isn't in the loop: its compiler put what comes after the loop there. The way out
  * of the loop then isn't yet the way out of the bytecode. */
-static bool holds_other_code(const tw_ir_func *func, const tw_loops *loops, tw_loop loop, const tw_nest *nest)
+static bool holds_other_code(const tw_ir_func *func, const tw_cfg *cfg, const tw_loops *loops, tw_loop loop, const tw_nest *nest)
 {
-    for (tw_ir_block b = 0; b < func->block_count; b++) {
+    for (uint32_t k = 0; k < cfg->order_count; k++) {
+        tw_ir_block b = cfg->order[k];
         const tw_ir_blockdata *block = &func->blocks[b];
         if (tw_loop_has_block(loops, loop, b)) continue;
         if (block->set_count && is_within(nest, block->offset)) return true;
@@ -482,6 +509,16 @@ static bool holds_other_code(const tw_ir_func *func, const tw_loops *loops, tw_l
             if (is_within(nest, func->insts[block->insts[i]].offset)) return true;
     }
     return false;
+}
+
+/* The exit of the bytecode that leads to no trap, if there is one and it leads out of the loop. */
+static uint32_t find_exit(tw_analysis *analysis, tw_loop loop, const tw_nest *nest)
+{
+    const tw_ir_func *func = tw_analysis_func(analysis);
+    uint32_t found = 0, count = 0;
+    for (uint32_t n = 1; n <= nest->exit_count; n++)
+        if (nest->exits[n - 1].falls_through || !tw_branches_to_doom(func, nest->exits[n - 1].branch)) found = n, count++;
+    return count == 1 && !holds_other_code(func, tw_analysis_cfg(analysis), tw_analysis_loops(analysis), loop, nest) ? found : 0;
 }
 
 bool tw_cut_nest(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_arena *arena, tw_nest *out, tw_reason *reason)
@@ -495,6 +532,8 @@ bool tw_cut_nest(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_
         return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop's header isn't the start of a wasm loop");
     if (tw_wasm_nest(module, func->index, func->blocks[header].loop_offset, arena, out, NULL) != TW_OK || out->local_count != func->local_count)
         return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop's bytecode isn't one wasm loop");
+    if (out->call)
+        return tw_refuse(reason, TW_REFUSAL_CALL, "what the loop does before a trap, or after it, stands between its brackets and calls at 0x%" PRIx64, out->call);
     for (uint32_t e = 0; e < out->exit_count; e++)
         if (out->has_type || out->exits[e].arity) return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "the loop takes or leaves values on the operand stack");
     return true;
@@ -507,8 +546,7 @@ bool tw_cut_new(tw_analysis *analysis, tw_loop loop, const tw_nest *nest, const 
     const tw_loops *loops = tw_analysis_loops(analysis);
     cutter c = {.from = func, .loops = loops, .loop = loop, .reason = reason, .arena = arena};
     tw_values live = tw_live_outs_of(analysis, loop);
-    bool one_exit = nest->exit_count == 1 && !holds_other_code(func, loops, loop, nest);
-    *out = (tw_cut){.size = nest->end_offset - nest->loop_offset, .one_exit = one_exit, .live_outs = live.count > 0 || foreign};
+    *out = (tw_cut){.size = nest->end_offset - nest->loop_offset, .exit = find_exit(analysis, loop, nest), .live_outs = live.count > 0 || foreign};
     choice chosen = {0};
     if (!choose_locals(nest, analysis, loop, out->live_outs, arena, &chosen, reason)) return false;
     out->locals = chosen.locals;
@@ -522,7 +560,7 @@ bool tw_cut_new(tw_analysis *analysis, tw_loop loop, const tw_nest *nest, const 
     memset(c.block, 0xFF, func->block_count * sizeof *c.block);
     if (tw_ir_func_new(func->name, 64 << 20, &c.to, NULL) != TW_OK) return out_of_memory(reason);
     c.to->index = func->index;
-    if (!make_entry(&c, &chosen) || !copy_blocks(&c) || !enter(&c, &chosen) || !find_live_outs(&c, live, foreign, arena, out)) {
+    if (!make_entry(&c, &chosen) || !copy_blocks(&c) || !copy_marks(&c) || !enter(&c, &chosen) || !find_live_outs(&c, live, foreign, arena, out)) {
         tw_ir_func_free(c.to);
         return false;
     }

@@ -15,7 +15,7 @@ typedef struct tw_cut {
     uint32_t *locals;     /* by parameter of func: the local of the user's function */
     uint32_t live_in_count, header_count;
     uint64_t size;        /* bytes of its code */
-    bool one_exit;        /* in the bytecode: exit 1 is the way out */
+    uint32_t exit;        /* number of the bytecode's exit that the loop is left through; 0: there are several */
     bool live_outs;       /* something that the nest leaves in a local is used after it */
     /* Where the exit's locals hold such values: by parameter of func, the value in func, or 0. */
     tw_ir_value *at_exit;

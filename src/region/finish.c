@@ -356,6 +356,10 @@ static void copy_loops(finisher *f)
         m->checks[i].expr = f->expr[m->checks[i].expr];
         m->checks[i].loop = renamed(f->loop, m->checks[i].loop);
     }
+    for (uint32_t i = 0; i < m->limit_count; i++) {
+        m->limits[i].affine = f->affine[m->limits[i].affine];
+        m->limits[i].bound = f->expr[m->limits[i].bound];
+    }
     for (uint32_t i = 0; i < m->live_out_count; i++) m->live_outs[i].affine = renamed(f->affine, m->live_outs[i].affine);
     for (uint32_t i = 0; i < m->header_count; i++) m->headers[i].step = renamed(f->expr, m->headers[i].step);
 }
@@ -375,6 +379,22 @@ static void mark_inspected(finisher *f)
         if (f->expr[i] != TW_NONE && m->exprs[i].kind == TW_EXPR_LOAD) mark_access(f, m->exprs[i].index);
 }
 
+static bool refuse_limit(const finisher *f, uint32_t limit, const char *why)
+{
+    return tw_refuse(f->b->reason, TW_REFUSAL_EXIT, "the way out at 0x%" PRIx64 " %s", f->model->limits[limit].place, why);
+}
+
+static bool refuse_affine(const finisher *f, uint32_t affine)
+{
+    const tw_model *m = f->model;
+    for (uint32_t l = 0; l < m->limit_count; l++)
+        if (m->limits[l].affine == affine) return refuse_limit(f, l, "is taken on a condition that isn't linear in the loop counters");
+    uint64_t place = TW_NO_OFFSET;
+    for (uint32_t x = 0; x < m->access_count; x++)
+        if (m->accesses[x].address == affine && f->access[x] != TW_NONE) place = m->accesses[x].place;
+    return tw_refuse(f->b->reason, TW_REFUSAL_ADDRESS, "the address at 0x%" PRIx64 " isn't linear in the loop counters", place);
+}
+
 static bool mark_all(finisher *f)
 {
     tw_model *m = f->model;
@@ -391,6 +411,11 @@ static bool mark_all(finisher *f)
         if (f->loop[l] != TW_NONE && m->loops[l].depth >= TW_MODEL_MAX_DEPTH)
             return tw_refuse(f->b->reason, TW_REFUSAL_TOO_BIG, "the loops nest %u deep", m->loops[l].depth + 1);
     for (uint32_t i = 0; i < m->check_count; i++) mark_expr(f, m->checks[i].expr);
+    for (uint32_t i = 0; i < m->limit_count; i++) {
+        mark_affine(f, m->limits[i].affine);
+        mark_expr(f, m->limits[i].bound);
+        if (f->loop[f->b->affine_loop[m->limits[i].affine]] == TW_NONE) return refuse_limit(f, i, "is in a loop that has been merged into another");
+    }
     for (uint32_t i = 0; i < m->header_count; i++) mark_expr(f, m->headers[i].step);
     for (uint32_t i = 0; i < m->live_out_count; i++)
         if (m->live_outs[i].kind == TW_LIVE_OUT_AFFINE) mark_affine(f, m->live_outs[i].affine);
@@ -402,12 +427,7 @@ static bool mark_all(finisher *f)
             bool ok;
             if (f->affine[a] != 1) continue;
             finish_affine(f->b, a, &ok);
-            if (!ok) {
-                uint64_t place = TW_NO_OFFSET;
-                for (uint32_t x = 0; x < m->access_count; x++)
-                    if (m->accesses[x].address == a && f->access[x] != TW_NONE) place = m->accesses[x].place;
-                return tw_refuse(f->b->reason, TW_REFUSAL_ADDRESS, "the address at 0x%" PRIx64 " isn't linear in the loop counters", place);
-            }
+            if (!ok) return refuse_affine(f, a);
             f->affine[a] = 2;
             mark_expr(f, m->affines[a].base);
             for (uint32_t d = 0; d < TW_MODEL_MAX_DEPTH; d++) mark_expr(f, m->affines[a].coef[d]);

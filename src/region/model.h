@@ -37,6 +37,7 @@ enum {
     TW_MODEL_MAX_AFFINES = 4096,
     TW_MODEL_MAX_CARRIED = 256,
     TW_MODEL_MAX_CHECKS = 4096,
+    TW_MODEL_MAX_LIMITS = 1024,
 };
 
 #define TW_NONE UINT32_MAX
@@ -150,6 +151,16 @@ typedef struct tw_check {
     uint16_t refusal; /* tw_refusal when it fails */
 } tw_check;
 
+/* A predicate that makes the model true, of a value that moves with the counters: `affine op bound` for all values of the
+ * counters of the affine's loop and of those around it. The plan proves it by the ends of the affine's range, which must lie in
+ * one window of the compare's signedness. */
+typedef struct tw_limit {
+    uint32_t affine;
+    uint16_t op;      /* tw_op: an integer compare of the affine's bits */
+    uint32_t bound;   /* expr without counters */
+    uint64_t place;   /* module offset of the branch that would have led to a trap; TW_NO_OFFSET when unknown */
+} tw_limit;
+
 /* What a header local is after k iterations of loop 0: symbol + k·step, or whatever (not needed). */
 typedef enum tw_header_kind { TW_HEADER_AFFINE, TW_HEADER_DEAD } tw_header_kind;
 typedef struct tw_header {
@@ -186,6 +197,7 @@ typedef struct tw_model {
     tw_carried *carried;     uint32_t carried_count, carried_capacity;
     tw_model_loop *loops;          uint32_t loop_count, loop_capacity;
     tw_check *checks;        uint32_t check_count, check_capacity;
+    tw_limit *limits;        uint32_t limit_count, limit_capacity;
     tw_pair *apart;          uint32_t apart_count, apart_capacity;
     tw_header *headers;      uint32_t header_count, header_capacity;
     tw_live_out *live_outs;  uint32_t live_out_count, live_out_capacity;

@@ -24,6 +24,7 @@
  *   value v1 = symbol s | affine a | read x | carried c | final c
  *   value v2 = OP v… | select v v v                                select: a, b, condition
  *   check e [in n] REFUSAL
+ *   limit a OP e [at OFFSET]                                       integer compare, for all counters of a's loop and around
  *   apart x x                                                      the two have no byte in common
  *   header LOCAL TYPE symbol s affine e | dead
  *   live-out h affine a | unknown                                  h: number of the header
@@ -217,6 +218,12 @@ static void print_edges(const tw_model *model, tw_bytes *out)
         tw_bytes_printf(out, "check e%u", model->checks[i].expr);
         print_in(model->checks[i].loop, out);
         tw_bytes_printf(out, " %s\n", tw_refusal_name((tw_refusal)model->checks[i].refusal));
+    }
+    for (uint32_t i = 0; i < model->limit_count; i++) {
+        const tw_limit *l = &model->limits[i];
+        tw_bytes_printf(out, "limit a%u %s e%u", l->affine, tw_op_describe((tw_op)l->op)->name, l->bound);
+        print_place(l->place, out);
+        tw_bytes_append_string(out, "\n");
     }
     for (uint32_t i = 0; i < model->apart_count; i++)
         tw_bytes_printf(out, "apart x%u x%u\n", model->apart[i].first, model->apart[i].second);
@@ -646,6 +653,22 @@ static tw_status parse_check(parser *p)
     return TW_OK;
 }
 
+static tw_status parse_limit(parser *p)
+{
+    tw_model *model = p->model;
+    tw_op op;
+    if (model->limit_count >= TW_MODEL_MAX_LIMITS) FAIL(p, "too many limits");
+    TW_TRY_ALLOC(TW_ARENA_GROW(&model->arena, model->limits, model->limit_count, model->limit_capacity), p->text.error);
+    tw_limit *l = &model->limits[model->limit_count];
+    TW_TRY(parse_ref(p, 'a', model->affine_count, &l->affine));
+    TW_TRY(parse_op(p, &op));
+    l->op = (uint16_t)op;
+    TW_TRY(parse_ref(p, 'e', model->expr_count, &l->bound));
+    TW_TRY(parse_place(p, &l->place));
+    model->limit_count++;
+    return TW_OK;
+}
+
 static tw_status parse_apart(parser *p)
 {
     tw_model *model = p->model;
@@ -786,7 +809,7 @@ static const struct {
 } rows[] = {
     {"symbol", parse_symbol},   {"loop", parse_loop},     {"if", parse_if},           {"expr", parse_expr},
     {"affine", parse_affine},   {"access", parse_access}, {"carried", parse_carried}, {"value", parse_value},
-    {"check", parse_check},     {"apart", parse_apart},   {"header", parse_header}, {"live-out", parse_live_out}, {"output", parse_output},
+    {"check", parse_check},     {"limit", parse_limit},   {"apart", parse_apart},   {"header", parse_header}, {"live-out", parse_live_out}, {"output", parse_output},
     {"read", parse_read},       {"store", parse_store},   {"}", parse_close},         {"end", parse_end},
 };
 

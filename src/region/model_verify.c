@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "region/exprs.h"
 #include "region/model.h"
 #include "region/refusals.h"
 
@@ -78,7 +79,7 @@ static tw_status check_counts(verifier *v)
         {"values", m->value_count, TW_MODEL_MAX_VALUES},         {"carried scalars", m->carried_count, TW_MODEL_MAX_CARRIED},
         {"loops", m->loop_count, TW_MODEL_MAX_LOOPS},            {"checks", m->check_count, TW_MODEL_MAX_CHECKS},
         {"headers", m->header_count, TW_MODEL_MAX_SYMBOLS},      {"live-outs", m->live_out_count, TW_MODEL_MAX_SYMBOLS},
-        {"outputs", m->output_count, TW_MODEL_MAX_SYMBOLS},
+        {"outputs", m->output_count, TW_MODEL_MAX_SYMBOLS},      {"limits", m->limit_count, TW_MODEL_MAX_LIMITS},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].count > rows[i].limit) BAD(v, "%u %s; at most %u fit", rows[i].count, rows[i].what, rows[i].limit);
@@ -325,6 +326,12 @@ static tw_status check_values(verifier *v)
 
 /* ---- the region's edges ---- */
 
+static bool is_limit_op(uint16_t op, uint8_t bits)
+{
+    tw_compare compare;
+    return tw_expr_compare((tw_op)op, &compare) && tw_expr_compare_op(compare, bits) == (tw_op)op;
+}
+
 static tw_status check_edges(verifier *v)
 {
     const tw_model *m = v->model;
@@ -337,6 +344,12 @@ static tw_status check_edges(verifier *v)
         if (c->refusal >= TW_REFUSAL_COUNT || c->expr >= m->expr_count || (c->loop != TW_NONE && c->loop >= m->loop_count) ||
             (m->exprs[c->expr].counters & ~counters_of(m, c->loop)))
             BAD(v, "check %u: no such expr, loop or refusal, or a counter that isn't of the loops around it", i);
+    }
+    for (uint32_t i = 0; i < m->limit_count; i++) {
+        const tw_limit *l = &m->limits[i];
+        if (l->affine >= m->affine_count || !is_limit_op(l->op, m->affines[l->affine].bits) ||
+            !is_invariant(m, l->bound, m->affines[l->affine].bits))
+            BAD(v, "limit %u: no such affine, not a compare of its bits, or a bound that varies", i);
     }
     for (uint32_t i = 0; i < m->header_count; i++) {
         const tw_header *h = &m->headers[i];

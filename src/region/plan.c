@@ -389,15 +389,19 @@ static bool affine_is_poison(const tw_plan *plan, const tw_affine *affine)
     return poison;
 }
 
-/* The greatest (or least) address over all counters: a counter runs from 0 to a bound that is linear in the counters around it, so
+static int64_t as_signed(uint64_t value, uint8_t bits)
+{
+    return bits == 32 ? (int32_t)(uint32_t)value : (int64_t)value;
+}
+
+/* The greatest (or least) value over all counters, *out being that at their 0: a counter runs from 0 to a bound that is linear in the counters around it, so
  * from the innermost loop outwards each is replaced by the end of its range that the sign of its coefficient asks for. Of a
  * triangle that is a corner, not the corner of the box around it. False when the arithmetic would overflow. */
-static bool extreme_address(const tw_plan *plan, const uint32_t *chain, uint32_t length, const tw_numbers_affine *address,
-                            bool greatest, __int128 *out)
+static bool extreme(const tw_plan *plan, const uint32_t *chain, uint32_t length, const tw_numbers_affine *affine, uint8_t bits,
+                    bool greatest, __int128 *out)
 {
     __int128 coef[TW_MODEL_MAX_DEPTH], step;
-    *out = address->c0;
-    for (uint32_t d = 0; d < length; d++) coef[d] = (int32_t)(uint32_t)address->c[d];
+    for (uint32_t d = 0; d < length; d++) coef[d] = as_signed(affine->c[d], bits);
 #ifdef TW_PLANT_SWAP_MIN
     greatest = !greatest;
 #endif
@@ -427,7 +431,8 @@ static bool evaluate_access(tw_plan *plan, uint32_t index)
         return refuse(plan, TW_REFUSAL_CHECK, "access x%u: its address can't be computed", index);
     for (uint32_t d = 0; d < length; d++) numbers->stride[d] = (int32_t)(uint32_t)address->c[d];
     __int128 low, high;
-    if (!extreme_address(plan, chain, length, address, false, &low) || !extreme_address(plan, chain, length, address, true, &high))
+    low = high = address->c0;
+    if (!extreme(plan, chain, length, address, 32, false, &low) || !extreme(plan, chain, length, address, 32, true, &high))
         return refuse(plan, TW_REFUSAL_WRAP, "access x%u at 0x%" PRIx64 ": its addresses wrap round", index, access->place);
 #ifndef TW_PLANT_SKIP_WRAP
     if (low < 0 || high > UINT32_MAX)
@@ -494,6 +499,52 @@ static bool evaluate_check(tw_plan *plan, uint32_t index)
     return true;
 }
 
+static bool is_signed_compare(tw_compare compare)
+{
+    return compare >= TW_COMPARE_LT_S && compare <= TW_COMPARE_GE_S;
+}
+
+/* In one window of the signedness, so that no value has wrapped. */
+static bool limit_holds(const tw_plan *plan, const tw_limit *limit, tw_compare compare, bool is_signed)
+{
+    const tw_affine *affine = &plan->model->affines[limit->affine];
+    const tw_numbers_affine *numbers = &plan->numbers.affines[limit->affine];
+    uint32_t chain[TW_MODEL_MAX_DEPTH], length = tw_model_chain(plan->model, affine->loop, chain);
+    const __int128 round = (__int128)1 << affine->bits, least = is_signed ? -(round >> 1) : 0, most = least + round - 1;
+    __int128 bound = is_signed ? as_signed(plan->value[limit->bound], affine->bits) : (__int128)plan->value[limit->bound];
+    __int128 low = is_signed ? as_signed(numbers->c0, affine->bits) : (__int128)numbers->c0, high = low;
+    if (!extreme(plan, chain, length, numbers, affine->bits, false, &low) || !extreme(plan, chain, length, numbers, affine->bits, true, &high))
+        return false;
+    if (low < least || high > most) return false;
+#ifdef TW_PLANT_LIMIT_BY_ONE
+    if (high > low) high--;
+#endif
+    switch (compare) {
+    case TW_COMPARE_EQ: return low == bound && high == bound;
+    case TW_COMPARE_NE: return bound < low || bound > high;
+    case TW_COMPARE_LT_S: case TW_COMPARE_LT_U: return high < bound;
+    case TW_COMPARE_LE_S: case TW_COMPARE_LE_U: return high <= bound;
+    case TW_COMPARE_GT_S: case TW_COMPARE_GT_U: return low > bound;
+    case TW_COMPARE_GE_S: case TW_COMPARE_GE_U: return low >= bound;
+    case TW_COMPARE_COUNT: break;
+    }
+    return false;
+}
+
+static bool evaluate_limit(tw_plan *plan, uint32_t index)
+{
+    const tw_limit *limit = &plan->model->limits[index];
+    const tw_affine *affine = &plan->model->affines[limit->affine];
+    uint32_t chain[TW_MODEL_MAX_DEPTH], length = tw_model_chain(plan->model, affine->loop, chain);
+    tw_compare compare;
+    if (!reached(plan, chain, length)) return true;
+    if (affine_is_poison(plan, affine) || plan->poison[limit->bound] || !tw_expr_compare((tw_op)limit->op, &compare))
+        return refuse(plan, TW_REFUSAL_CHECK, "whether the way out at 0x%" PRIx64 " is taken can't be computed", limit->place);
+    bool holds = limit_holds(plan, limit, compare, is_signed_compare(compare));
+    if (!holds && compare <= TW_COMPARE_NE) holds = limit_holds(plan, limit, compare, true);
+    return holds || refuse(plan, TW_REFUSAL_CHECK, "the way out at 0x%" PRIx64 " may be taken, and ends in a trap", limit->place);
+}
+
 /* Two footprints with a common byte where the model needs them apart. */
 static bool evaluate_apart(tw_plan *plan, uint32_t index)
 {
@@ -534,6 +585,8 @@ bool tw_plan_evaluate(tw_plan *plan, tw_plan_memory memory)
     for (uint32_t a = 0; a < model->affine_count; a++) evaluate_affine(plan, a);
     for (uint32_t c = 0; c < model->check_count; c++)
         if (!evaluate_check(plan, c)) return false;
+    for (uint32_t l = 0; l < model->limit_count; l++)
+        if (!evaluate_limit(plan, l)) return false;
     for (uint32_t x = 0; x < model->access_count; x++)
         if (!evaluate_access(plan, x)) return false;
     if (!evaluate_neighbours(plan)) return false;

@@ -50,14 +50,19 @@ static uint32_t final_of(const tw_builder *b, uint32_t carried)
 
 /* ---- where it starts ---- */
 
+/* The main loop's trips so far. */
+static const tw_poly *trips_before(const void *context, uint8_t bits)
+{
+    const merging *g = context;
+    tw_arena *arena = g->b->arena;
+    tw_atom arrivals = tw_atom_make(TW_ATOM_ARRIVALS, g->b->natural[g->main]);
+    return tw_poly_add(arena, tw_poly_scale(arena, tw_poly_atom(arena, bits, arrivals), g->copies), tw_poly_const(arena, bits, g->extra));
+}
+
 /* The main loop's end: poly at counter = its trips so far. */
 static const tw_poly *end_of(const merging *g, const tw_poly *poly)
 {
-    tw_arena *arena = g->b->arena;
-    tw_atom arrivals = tw_atom_make(TW_ATOM_ARRIVALS, g->b->natural[g->main]);
-    const tw_poly *trips = tw_poly_add(arena, tw_poly_scale(arena, tw_poly_atom(arena, poly->bits, arrivals), g->copies),
-                                       tw_poly_const(arena, poly->bits, g->extra));
-    return tw_poly_substitute(arena, poly, tw_match_counter(g->b, g->main), trips);
+    return tw_poly_substitute(g->b->arena, poly, tw_match_counter(g->b, g->main), trips_before(g, poly->bits));
 }
 
 /* `gap` is 0 whenever the remainder has a trip at all; what symbols alone decide, in any case. */
@@ -344,13 +349,19 @@ static void forget_before(merging *g)
     }
 }
 
+/* Last: they change when they can. */
+static bool limits_go_on(const merging *g)
+{
+    return g->kind != REST_LOOP || tw_build_hand_on_limits(g->b, g->rest, g->main, trips_before, g);
+}
+
 static bool merge(merging *g)
 {
     tw_model *model = g->b->model;
     uint32_t checks = model->check_count, rest = g->rest == TW_NONE ? tw_expr_const(model, 64, 1) : model->loops[g->rest].trips;
     uint32_t trips = tw_expr_add(model, 64, model->loops[g->main].trips, rest);
     g->used = TW_NEW_ARRAY(g->b->arena, bool, g->y.item_count);
-    if (trips != TW_NONE && g->used && does_the_same(g) && replace_scalars(g) && nothing_is_wanted(g)) {
+    if (trips != TW_NONE && g->used && does_the_same(g) && replace_scalars(g) && nothing_is_wanted(g) && limits_go_on(g)) {
         model->loops[g->main].trips = trips;
         g->b->merged_under[g->main] |= g->kind != REST_LOOP;
         forget_before(g);

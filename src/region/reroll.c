@@ -125,14 +125,6 @@ static bool offsets_fold(const tw_builder *b, const uint32_t *access, uint32_t c
     return true;
 }
 
-static uint32_t new_affine(tw_builder *b, const tw_poly *poly, uint32_t loop)
-{
-    if (!poly || b->model->affine_count >= TW_MODEL_MAX_VALUES) return TW_NONE;
-    b->affine[b->model->affine_count] = poly;
-    b->affine_loop[b->model->affine_count] = loop;
-    return b->model->affine_count++;
-}
-
 /* The kept copy's leaf with the counter's coefficient d instead of copies·d. */
 static bool plan_change(const copying *c, uint32_t unit, uint32_t i, const tw_leaf *l, change *out)
 {
@@ -155,7 +147,7 @@ static bool plan_change(const copying *c, uint32_t unit, uint32_t i, const tw_le
     tw_atom counter = tw_match_counter(b, c->loop);
     if (!poly || !d || !tw_poly_linear(b->arena, poly, counter, &coef, &rest)) return false;
     const tw_poly *moved = tw_poly_mul(b->arena, d, tw_poly_atom(b->arena, poly->bits, counter));
-    out->affine = new_affine(b, tw_poly_add(b->arena, rest, moved), c->loop);
+    out->affine = tw_build_affine(b, tw_poly_add(b->arena, rest, moved), c->loop);
     return out->affine != TW_NONE;
 }
 
@@ -315,7 +307,8 @@ static bool divides(const copying *c, uint32_t copies)
 static uint32_t reroll_body(tw_builder *b, uint32_t loop)
 {
     copying c = {.b = b, .loop = loop};
-    if (b->natural[loop] == TW_NO_LOOP || !tw_stretch_of(b, loop, 0, b->model->loops[loop].item_count, &c.body) || !tw_chains_of(b, loop, &c.chains))
+    if (b->natural[loop] == TW_NO_LOOP || tw_build_is_limited(b, loop) ||
+        !tw_stretch_of(b, loop, 0, b->model->loops[loop].item_count, &c.body) || !tw_chains_of(b, loop, &c.chains))
         return 1;
     uint32_t most = c.body.store_count;
     for (uint32_t k = 0; k < c.chains.count; k++)

@@ -24,6 +24,7 @@ typedef struct rotation {
     bool leaves_when;        /* the exit is the branch's true side */
     tw_arena *scratch;
     tw_ir_value *copy;       /* value of P → its copy's; 0 */
+    tw_ir_block *block_copy; /* block of P → its copy; TW_IR_NO_BLOCK */
     uint32_t value_count;    /* of func, before */
 } rotation;
 
@@ -177,8 +178,10 @@ static bool copy_terminator(rotation *r, tw_ir_block from, tw_ir_block to, const
 /* *first: the copy of the header, whose parameters are the header's. */
 static bool copy_before(rotation *r, tw_ir_block *first)
 {
-    tw_ir_block *block_copy = TW_NEW_ARRAY(r->scratch, tw_ir_block, r->func->block_count);
+    uint32_t count = r->func->block_count;
+    tw_ir_block *block_copy = r->block_copy = TW_NEW_ARRAY(r->scratch, tw_ir_block, count);
     if (!block_copy) return false;
+    memset(block_copy, 0xFF, count * sizeof *block_copy);
     for (uint32_t k = 0; k < r->data->block_count; k++) {
         tw_ir_block from = r->data->blocks[k];
         if (!is_before(r, from)) continue;
@@ -214,6 +217,31 @@ static void follow_outside(rotation *r, uint32_t block_count)
         follow(r, block->args, block->arg_count);
         for (uint32_t e = 0; e < block->edge_count; e++) follow(r, block->edges[e].args, block->edges[e].arg_count);
     }
+}
+
+/* What was taken for granted where P is, or speaks of P's values behind the loop, is so of the copy. */
+static bool copy_marks(rotation *r)
+{
+    tw_ir_func *func = r->func;
+    for (uint32_t a = 0, count = func->assume_count; a < count; a++) {
+        tw_ir_assume mark = func->assumes[a];
+        bool within = tw_loop_has_block(r->loops, r->loop, mark.block);
+        if (within && r->block_copy[mark.block] == TW_IR_NO_BLOCK) continue;
+        mark.value = copied(r, mark.value);
+        if (!within) func->assumes[a] = mark;
+        else if (!TW_ARENA_GROW(&func->arena, func->assumes, func->assume_count, func->assume_capacity)) return false;
+        else mark.block = r->block_copy[mark.block], func->assumes[func->assume_count++] = mark;
+    }
+    for (uint32_t u = 0, count = func->doomed_use_count; u < count; u++) {
+        tw_ir_doomed_use mark = func->doomed_uses[u];
+        bool within = tw_loop_has_block(r->loops, r->loop, mark.block);
+        if (within && r->block_copy[mark.block] == TW_IR_NO_BLOCK) continue;
+        mark.value = copied(r, mark.value);
+        if (!within) func->doomed_uses[u] = mark;
+        else if (!TW_ARENA_GROW(&func->arena, func->doomed_uses, func->doomed_use_count, func->doomed_use_capacity)) return false;
+        else mark.block = r->block_copy[mark.block], func->doomed_uses[func->doomed_use_count++] = mark;
+    }
+    return true;
 }
 
 /* ---- the new ways ---- */
@@ -282,6 +310,7 @@ static bool rotate(rotation *r, uint32_t block_count, tw_cut *cut)
     r->value_count = r->func->value_count;
     if (!(r->copy = TW_NEW_ARRAY(r->scratch, tw_ir_value, r->value_count)) || !copy_before(r, &tail)) return false;
     follow_outside(r, block_count);
+    if (!copy_marks(r)) return false;
     for (uint32_t k = 0; cut->at_exit && k < r->func->param_count; k++) cut->at_exit[k] = copied(r, cut->at_exit[k]);
     return redirect(r, tail);
 }

@@ -8,6 +8,7 @@
 #include "lift/lift.h"
 #include "region/builder.h"
 #include "region/chance.h"
+#include "region/doomed.h"
 #include "region/module.h"
 #include "region/detector.h"
 #include "region/fronts.h"
@@ -268,7 +269,7 @@ static void survey_func(surveyor *s, uint32_t func)
     if (tw_lift(s->module, func, FUNCTION_MEMORY, &ir, NULL) != TW_OK) return;
     s->func = ir;
     if (tw_analysis_new(ir, FUNCTION_MEMORY, &s->analysis, NULL) == TW_OK) {
-        survey_loops(s);
+        if (tw_prune_doomed(ir, FUNCTION_MEMORY, &s->analysis)) survey_loops(s);
         tw_analysis_free(s->analysis);
     }
     tw_ir_func_free(ir);
@@ -334,7 +335,7 @@ void tw_survey_trips(const tw_wasm *module, const tw_survey *survey, uint64_t *c
         if (tw_lift(module, survey->loops[first].func, FUNCTION_MEMORY, &ir, NULL) != TW_OK) continue;
         s.func = ir;
         if (tw_analysis_new(ir, FUNCTION_MEMORY, &s.analysis, NULL) == TW_OK) {
-            count_trips(&s, counts + first, next - first);
+            if (tw_prune_doomed(ir, FUNCTION_MEMORY, &s.analysis)) count_trips(&s, counts + first, next - first);
             tw_analysis_free(s.analysis);
         }
         tw_ir_func_free(ir);

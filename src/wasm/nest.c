@@ -36,7 +36,8 @@ static tw_status note_branches(walk *w)
         if (index >= w->base || w->exit_of[index]) continue;
         const tw_flow_label *label = &w->flow.labels[index];
         bool back = label->op == TW_OP_LOOP;
-        tw_nest_exit exit = {.depth = w->base - 1 - index, .arity = back ? label->params : label->results};
+        tw_nest_exit exit = {.depth = w->base - 1 - index, .arity = back ? label->params : label->results,
+                             .branch = w->instr.offset};
         if (back) exit.target = exit.continues = label->offset;
         TW_TRY(add_exit(w, exit));
         w->exit_of[index] = w->nest->exit_count;

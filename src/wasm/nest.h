@@ -13,6 +13,7 @@ typedef struct tw_nest_exit {
     bool falls_through;  /* off the end of the loop */
     uint32_t depth;      /* label as seen from right outside the loop: 0 = the innermost block around it */
     uint32_t arity;      /* values that the label takes; 0 when falling through */
+    uint64_t branch;     /* module offset of the first instruction that branches there; 0 when falling through */
     uint64_t
         target; /* module offset of where the code goes on: after the label's end, or the enclosing loop's opcode */
     uint64_t continues;  /* the same, but past every `end`, `else` and `block` that comes first: exits with
