@@ -30,6 +30,7 @@ static bool out_of_memory(tw_reason *reason)
 typedef struct cutter {
     const tw_ir_func *from;
     tw_ir_func *to;
+    const tw_cfg *cfg;
     const tw_loops *loops;
     tw_loop loop;
     tw_ir_value *value; /* of `from` → of `to`; 0 = not copied yet */
@@ -181,6 +182,23 @@ static tw_ir_block leave_block(cutter *c)
     return leave;
 }
 
+static bool is_marked(const cutter *c, tw_ir_block block)
+{
+    for (uint32_t a = 0; a < c->from->assume_count; a++)
+        if (c->from->assumes[a].block == block) return true;
+    return false;
+}
+
+/* A way back to its loop's header that does nothing is part of the branch that leads there: `br_if out; br loop` is `br_if loop`. */
+static const tw_ir_edge *past_latch(const cutter *c, const tw_ir_edge *edge)
+{
+    const tw_ir_blockdata *block = &c->from->blocks[edge->to];
+    tw_loop loop = c->loops->innermost[edge->to];
+    if (block->term != TW_IR_JUMP || block->inst_count || block->param_count || block->edges[0].to != c->loops->items[loop].header) return edge;
+    if (block->edges[0].to == edge->to || c->cfg->pred_start[edge->to + 1] - c->cfg->pred_start[edge->to] != 1) return edge;
+    return is_marked(c, edge->to) ? edge : &block->edges[0];
+}
+
 static bool copy_edges(cutter *c, tw_ir_block from, tw_ir_block to)
 {
     const tw_ir_blockdata *old = &c->from->blocks[from];
@@ -193,6 +211,7 @@ static bool copy_edges(cutter *c, tw_ir_block from, tw_ir_block to)
             if (edges[e].to == TW_IR_NO_BLOCK) return out_of_memory(c->reason);
             continue;
         }
+        edge = past_latch(c, edge);
         edges[e].to = c->block[edge->to];
         if (!copy_edge_args(c, to, edge, &edges[e])) return false;
     }
@@ -325,7 +344,7 @@ static bool choose_for_vectors(const tw_nest *nest, tw_analysis *analysis, tw_lo
     const tw_ir_blockdata *block = &func->blocks[header];
     for (uint32_t x = 0; x < func->local_count; x++) {
         tw_ir_value at = block->local_values[x];
-        if (func->local_types[x] != TW_V128 || !nest->touched[x]) continue;
+        if (func->local_types[x] != TW_V128 || !(nest->touched[x] & TW_NEST_TOUCHED)) continue;
         out->keeps_vectors |= (nest->touched[x] & TW_NEST_WRITTEN) != 0;
         if (!at || !has_uses(analysis, loop, at)) continue;
         bool own = func->values[at].kind == TW_IR_PARAM && func->values[at].block == header; /* what an iteration hands on */
@@ -517,7 +536,7 @@ static uint32_t find_exit(tw_analysis *analysis, tw_loop loop, const tw_nest *ne
     const tw_ir_func *func = tw_analysis_func(analysis);
     uint32_t found = 0, count = 0;
     for (uint32_t n = 1; n <= nest->exit_count; n++)
-        if (nest->exits[n - 1].falls_through || !tw_branches_to_doom(func, nest->exits[n - 1].branch)) found = n, count++;
+        if (!nest->exits[n - 1].dead_end && (nest->exits[n - 1].falls_through || !tw_branches_to_doom(func, nest->exits[n - 1].branch))) found = n, count++;
     return count == 1 && !holds_other_code(func, tw_analysis_cfg(analysis), tw_analysis_loops(analysis), loop, nest) ? found : 0;
 }
 
@@ -533,7 +552,7 @@ bool tw_cut_nest(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_
     if (tw_wasm_nest(module, func->index, func->blocks[header].loop_offset, arena, out, NULL) != TW_OK || out->local_count != func->local_count)
         return tw_refuse(reason, TW_REFUSAL_CONTROL, "the loop's bytecode isn't one wasm loop");
     if (out->call)
-        return tw_refuse(reason, TW_REFUSAL_CALL, "what the loop does before a trap, or after it, stands between its brackets and calls at 0x%" PRIx64, out->call);
+        return tw_refuse(reason, TW_REFUSAL_CALL, "what follows the loop stands between its brackets and calls at 0x%" PRIx64, out->call);
     for (uint32_t e = 0; e < out->exit_count; e++)
         if (out->has_type || out->exits[e].arity) return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "the loop takes or leaves values on the operand stack");
     return true;
@@ -544,7 +563,7 @@ bool tw_cut_new(tw_analysis *analysis, tw_loop loop, const tw_nest *nest, const 
 {
     const tw_ir_func *func = tw_analysis_func(analysis);
     const tw_loops *loops = tw_analysis_loops(analysis);
-    cutter c = {.from = func, .loops = loops, .loop = loop, .reason = reason, .arena = arena};
+    cutter c = {.from = func, .cfg = tw_analysis_cfg(analysis), .loops = loops, .loop = loop, .reason = reason, .arena = arena};
     tw_values live = tw_live_outs_of(analysis, loop);
     *out = (tw_cut){.size = nest->end_offset - nest->loop_offset, .exit = find_exit(analysis, loop, nest), .live_outs = live.count > 0 || foreign};
     choice chosen = {0};

@@ -6,7 +6,7 @@
  *     [K of falling through] headers return
  *   end  AGAIN headers return   end  N headers return  …  end  1 headers return
  *
- * Code that can't be reached is left out: it may call, or branch to labels that aren't exits. Where it begins behind an
+ * A dead end that calls has a $exit of its own. Code that can't be reached is left out: it may call, or branch to labels that aren't exits. Where it begins behind an
  * `end` that only structure makes look reachable, `unreachable` takes its place, so that types fit. */
 #include "rewrite/parts.h"
 
@@ -49,7 +49,7 @@ static tw_status make_locals(outline *o)
     for (uint32_t i = 0; i < part->passed_count; i++) o->local_of[part->passed[i]] = i;
     for (uint32_t i = 0; i < part->extra_count; i++) o->local_of[part->extras[i]] = part->passed_count + i;
     for (uint32_t i = 0; i < part->nest.local_count; i++)
-        if (part->nest.touched[i] && o->local_of[i] == UINT32_MAX)
+        if (part->nest.touched[i] & TW_NEST_TOUCHED && o->local_of[i] == UINT32_MAX)
             o->local_of[i] = add_local(&fresh, part->nest.local_types[i]);
     if (part->region->nested) o->countdown = add_local(&fresh, TW_I64);
     if (tw_has_loop_probes(o->r, part->region->func)) o->counter = add_local(&fresh, TW_I32);
@@ -148,8 +148,20 @@ static bool is_bracket(const outline *o)
     return closes && o->flow.labels[o->flow.depth - 1].live_before;
 }
 
+/* The dead end is left to the twin, which has the function's labels and may call. */
+static tw_status leave_at_dead_end(outline *o, const tw_nest_exit *exit)
+{
+    tw_emit_place(&o->e, o->instr.offset);
+    tw_emit_index(&o->e, TW_OP_BR, leave_depth(o, o->flow.depth - o->base, (int32_t)(exit - o->part->nest.exits) + 1));
+    while (o->instr.op != TW_OP_UNREACHABLE) TW_TRY(tw_wasm_next(&o->reader, &o->instr, o->r->error));
+    return tw_flow_step(&o->flow, &o->instr, o->r->error);
+}
+
 static tw_status emit_one(outline *o)
 {
+    const tw_nest_exit *exit = tw_nest_dead_end(&o->part->nest, o->instr.offset);
+    if (exit) return leave_at_dead_end(o, exit);
+
     bool live = o->flow.live, bracket = is_bracket(o);
     if (live || bracket) emit_live(o);
     TW_TRY(tw_flow_step(&o->flow, &o->instr, o->r->error));

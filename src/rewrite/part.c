@@ -63,6 +63,13 @@ static tw_status collect_values(tw_rewriter *r, tw_part *part)
     return TW_OK;
 }
 
+/* The twin goes on there with what the nest has made. */
+static bool is_left_for_dead_end(const tw_part *part, uint32_t local)
+{
+    uint8_t touched = part->nest.touched[local];
+    return touched & TW_NEST_WRITTEN && touched & TW_NEST_AT_DEAD_END && !is_passed(part, local);
+}
+
 /* Locals that aren't passed to the stub: the ones that the nest only reads, then the ones that it writes and that the
  * bytecode may read from an earlier iteration or after the nest. */
 static tw_status collect_extras(tw_rewriter *r, tw_part *part)
@@ -73,12 +80,13 @@ static tw_status collect_extras(tw_rewriter *r, tw_part *part)
     if (!part->extras || !written) return tw_fail_memory(r->error);
     for (uint32_t i = 0; i < count; i++) {
         if (is_passed(part, i)) continue;
-        if (part->nest.touched[i] == TW_NEST_READ) part->extras[part->extra_count++] = i;
+        if ((part->nest.touched[i] & TW_NEST_TOUCHED) == TW_NEST_READ) part->extras[part->extra_count++] = i;
         written[i] = part->nest.touched[i] & TW_NEST_WRITTEN;
     }
     TW_TRY(
         tw_exposed_locals(r->module, &part->nest, TW_EXPOSED_ANYWHERE, &r->arena, written, r->error));
     for (uint32_t i = 0; i < count; i++) {
+        written[i] |= is_left_for_dead_end(part, i);
         part->private_count += written[i];
         if (written[i]) part->extras[part->extra_count++] = i;
     }

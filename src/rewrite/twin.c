@@ -100,26 +100,65 @@ static void emit_go_on(copier *c, const tw_part *part)
     tw_emit_op(e, TW_OP_END);
 }
 
-/* Exits that aren't falling through branch to their labels; seen from inside one block, each is one further out. */
-static void emit_branches(copier *c, const tw_part *part)
+static uint32_t count_dead_ends(const tw_nest *nest)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < nest->exit_count; i++) count += nest->exits[i].dead_end != 0;
+    return count;
+}
+
+static void emit_exit_table(copier *c, const tw_nest *nest, uint32_t dead_ends)
 {
     tw_emit *e = &c->e;
-    const tw_nest *nest = &part->nest;
-    if (nest->exit_count == 1 && nest->exits[0].falls_through) return;
-    tw_emit_block(e, TW_OP_BLOCK);
+    uint32_t next = 0;
     tw_emit_index(e, TW_OP_LOCAL_GET, c->code);
     tw_emit_i32(e, 1);
     tw_emit_op(e, TW_OP_I32_SUB);
     tw_emit_op(e, TW_OP_BR_TABLE);
     tw_write_u32(&e->code, nest->exit_count);
-    for (uint32_t i = 0; i < nest->exit_count; i++)
-        tw_write_u32(&e->code, nest->exits[i].falls_through ? 0 : nest->exits[i].depth + 1);
-    tw_write_u32(&e->code, 0);
-    tw_emit_op(e, TW_OP_END);
-    if (!tw_nest_fall_through(nest)) tw_emit_op(e, TW_OP_UNREACHABLE);
+    for (uint32_t i = 0; i < nest->exit_count; i++) {
+        const tw_nest_exit *exit = &nest->exits[i];
+        tw_write_u32(&e->code, exit->dead_end ? next++ : exit->falls_through ? dead_ends : exit->depth + 1 + dead_ends);
+    }
+    tw_write_u32(&e->code, dead_ends);
 }
 
-static void emit_region(copier *c, const tw_part *part)
+/* reader: right behind the nest's `loop`. */
+static tw_status copy_dead_end(copier *c, const tw_nest_exit *exit, tw_reader reader)
+{
+    tw_instr instr;
+    reader.at += exit->dead_end - tw_reader_offset(&reader);
+    while (tw_reader_offset(&reader) < exit->dead_end_end) {
+        TW_TRY(tw_wasm_next(&reader, &instr, c->r->error));
+        tw_emit_place(&c->e, instr.offset);
+        tw_emit_user(c->r, &c->e, &instr);
+    }
+    return TW_OK;
+}
+
+/* Exits that aren't falling through branch to their labels, seen from inside a block, or to their dead ends, which follow
+ * one another behind blocks of their own:
+ *
+ *   block  block … block  br_table  end  dead end  end … dead end  end */
+static tw_status emit_branches(copier *c, const tw_part *part)
+{
+    tw_emit *e = &c->e;
+    const tw_nest *nest = &part->nest;
+    if (nest->exit_count == 1 && nest->exits[0].falls_through) return TW_OK;
+    uint32_t dead_ends = count_dead_ends(nest);
+    for (uint32_t i = 0; i <= dead_ends; i++) tw_emit_block(e, TW_OP_BLOCK);
+    emit_exit_table(c, nest, dead_ends);
+    for (uint32_t i = 0; i < nest->exit_count; i++) {
+        if (!nest->exits[i].dead_end) continue;
+        tw_emit_op(e, TW_OP_END);
+        TW_TRY(copy_dead_end(c, &nest->exits[i], c->reader));
+    }
+    tw_emit_op(e, TW_OP_END);
+    if (!tw_nest_fall_through(nest)) tw_emit_op(e, TW_OP_UNREACHABLE);
+    return TW_OK;
+}
+
+static tw_status emit_region(copier *c, const tw_part *part)
 {
     tw_emit_place(&c->e, part->nest.loop_offset);
     emit_entry_countdown(c, part);
@@ -127,7 +166,7 @@ static void emit_region(copier *c, const tw_part *part)
     emit_ask(c, part);
     emit_go_on(c, part);
     if (part->region->nested) tw_emit_op(&c->e, TW_OP_END);
-    emit_branches(c, part);
+    return emit_branches(c, part);
 }
 
 static tw_status skip_nest(copier *c, const tw_nest *nest)
@@ -148,7 +187,7 @@ static tw_status copy_code(copier *c, const tw_part *const *parts, uint32_t coun
     while (c->reader.at != c->reader.end) {
         TW_TRY(tw_wasm_next(&c->reader, &c->instr, c->r->error));
         if (next < count && c->instr.offset == parts[next]->nest.loop_offset) {
-            emit_region(c, parts[next]);
+            TW_TRY(emit_region(c, parts[next]));
             TW_TRY(skip_nest(c, &parts[next++]->nest));
             continue;
         }

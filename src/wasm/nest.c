@@ -3,7 +3,9 @@
  * when the loop began is an exit. */
 #include "wasm/nest.h"
 
+#include "wasm/dead_end.h"
 #include "wasm/flow.h"
+#include "wasm/read.h"
 
 typedef struct walk {
     tw_nest *nest;
@@ -14,6 +16,8 @@ typedef struct walk {
     uint32_t base;       /* labels open when the loop begins */
     uint32_t *exit_of;   /* by these: number of the exit that goes there, 0 = none */
     bool inside, found;
+    bool at_start;       /* a block of instructions that control enters at its start only begins here */
+    uint64_t dead_until; /* inside a dead end, which ends there */
     uint32_t on_their_way; /* exits of which it isn't known yet where they go on */
 } walk;
 
@@ -22,7 +26,7 @@ static tw_status add_exit(walk *w, tw_nest_exit exit)
     tw_nest *nest = w->nest;
     if (!TW_ARENA_GROW(w->arena, nest->exits, nest->exit_count, nest->exit_capacity)) return tw_fail_memory(w->error);
     nest->exits[nest->exit_count++] = exit;
-    if (!exit.continues) w->on_their_way++;
+    if (!exit.continues && !exit.dead_end) w->on_their_way++;
     return TW_OK;
 }
 
@@ -126,18 +130,42 @@ static tw_status closed(walk *w)
     return TW_OK;
 }
 
+/* ---- dead ends ---- */
+
+static tw_status begin_dead_end(walk *w, const tw_reader *reader)
+{
+    tw_dead_end found;
+    w->dead_until = 0;
+    if (!w->inside || !w->flow.live || !w->at_start || !tw_dead_end_at(w->flow.module, *reader, &found) || !found.needs_function) return TW_OK;
+    w->dead_until = found.end;
+    return add_exit(w, (tw_nest_exit){.dead_end = found.offset, .dead_end_end = found.end});
+}
+
+static void note_dead_end(walk *w)
+{
+    if (w->instr.op == TW_OP_LOCAL_GET) w->nest->touched[w->instr.imm.index] |= TW_NEST_AT_DEAD_END;
+}
+
+static bool starts_block(tw_op op)
+{
+    return op == TW_OP_BLOCK || op == TW_OP_IF || op == TW_OP_ELSE || op == TW_OP_END || op == TW_OP_BR_IF;
+}
+
 static tw_status step(walk *w)
 {
     tw_op op = w->instr.op;
+    bool dead_end = w->instr.offset < w->dead_until;
     bool outside = w->found && !w->inside;
     if (outside && op != TW_OP_END && op != TW_OP_ELSE && op != TW_OP_BLOCK) settle(w);
     if (outside && op == TW_OP_ELSE) set_continues(w, 0, PARKED(w->flow.depth - 1));
-    if (w->inside && w->flow.live) {
+    if (dead_end) note_dead_end(w);
+    else if (w->inside && w->flow.live) {
         note(w);
         TW_TRY(note_branches(w));
     }
     bool here = op == TW_OP_LOOP && w->instr.offset == w->nest->loop_offset && w->flow.live;
     if (here && !w->found) TW_TRY(enter(w));
+    w->at_start = starts_block(op);
     TW_TRY(tw_flow_step(&w->flow, &w->instr, w->error));
     return op == TW_OP_END ? closed(w) : TW_OK;
 }
@@ -145,6 +173,7 @@ static tw_status step(walk *w)
 static tw_status walk_body(walk *w, tw_reader *reader)
 {
     while (w->flow.depth && !(w->found && !w->inside && !w->on_their_way)) {
+        if (!w->dead_until || tw_reader_offset(reader) >= w->dead_until) TW_TRY(begin_dead_end(w, reader));
         TW_TRY(tw_wasm_next(reader, &w->instr, w->error));
         TW_TRY(step(w));
     }
@@ -170,8 +199,15 @@ tw_status tw_wasm_nest(const tw_wasm *module, uint32_t func, uint64_t loop_offse
 uint32_t tw_nest_exit_number(const tw_nest *nest, uint32_t depth)
 {
     for (uint32_t i = 0; i < nest->exit_count; i++)
-        if (!nest->exits[i].falls_through && nest->exits[i].depth == depth) return i + 1;
+        if (!nest->exits[i].falls_through && !nest->exits[i].dead_end && nest->exits[i].depth == depth) return i + 1;
     return 0;
+}
+
+const tw_nest_exit *tw_nest_dead_end(const tw_nest *nest, uint64_t offset)
+{
+    for (uint32_t i = 0; i < nest->exit_count; i++)
+        if (nest->exits[i].dead_end && nest->exits[i].dead_end == offset) return &nest->exits[i];
+    return NULL;
 }
 
 uint32_t tw_nest_fall_through(const tw_nest *nest)
@@ -184,6 +220,6 @@ uint32_t tw_nest_fall_through(const tw_nest *nest)
 uint32_t tw_nest_exit_to(const tw_nest *nest, uint64_t continues)
 {
     for (uint32_t i = 0; i < nest->exit_count; i++)
-        if (nest->exits[i].continues == continues) return i + 1;
+        if (!nest->exits[i].dead_end && nest->exits[i].continues == continues) return i + 1;
     return 0;
 }

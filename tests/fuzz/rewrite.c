@@ -33,7 +33,7 @@ static void choose_region(choice *c, const tw_nest *nest)
                              .headers = headers};
     for (uint32_t i = 0; i < nest->local_count; i++) {
         if (nest->touched[i] & TW_NEST_WRITTEN && r->header_count < LOCALS) headers[r->header_count++] = i;
-        else if (nest->touched[i] == TW_NEST_READ && i % 2 && r->live_in_count < LOCALS)
+        else if ((nest->touched[i] & TW_NEST_TOUCHED) == TW_NEST_READ && i % 2 && r->live_in_count < LOCALS)
             live_ins[r->live_in_count++] = i;
     }
     c->region_count++;
