@@ -79,17 +79,21 @@ void emit_br_if(code *out, uint32_t depth)
 void emit_block(code *out)
 {
     emit_bytes(out, "\x02\x40", 2);
+    out->open++;
 }
 void emit_loop(code *out)
 {
     emit_bytes(out, "\x03\x40", 2);
+    out->open++;
 }
 void emit_if(code *out)
 {
     emit_bytes(out, "\x04\x40", 2);
+    out->open++;
 }
 void emit_end(code *out)
 {
+    if (out->open) out->open--;
     emit_byte(out, 0x0B);
 }
 
@@ -102,6 +106,11 @@ void emit_const(code *out, wtype type, uint64_t bits)
     case T_F32: emit_bytes(out, &(uint32_t){(uint32_t)bits}, 4); break;
     case T_F64: emit_bytes(out, &bits, 8); break;
     }
+}
+
+void emit_call_report(code *out)
+{
+    with_index(out, 0x10, 0);
 }
 
 void emit_memory(code *out, unsigned op, uint32_t align_log2, uint32_t offset)
@@ -164,9 +173,10 @@ static void types_and_functions(code *out, const emit_func *funcs, uint32_t coun
 {
     code types = {0}, functions = {0};
     emit_u32(&types, count + 1);
-    emit_u32(&functions, count + 1);
-    for (uint32_t i = 0; i < count; i++) function_type(&types, funcs[i].params, funcs[i].param_count, T_I64);
+    emit_u32(&functions, count + 2);
     function_type(&types, (wtype[]){T_I32}, 1, T_I32);
+    for (uint32_t i = 0; i < count; i++) function_type(&types, funcs[i].params, funcs[i].param_count, T_I64);
+    emit_u32(&functions, 0);
     for (uint32_t i = 0; i <= count; i++) emit_u32(&functions, i);
     section(out, 1, &types);
     section(out, 3, &functions);
@@ -179,11 +189,11 @@ static void memory_and_exports(code *out, uint32_t count, uint32_t pages)
     emit_u32(&memory, pages);
     emit_u32(&exports, count + 2);
     export_entry(&exports, "memory", 2, 0);
-    export_entry(&exports, "grow", 0, count);
+    export_entry(&exports, "grow", 0, 1);
     for (uint32_t i = 0; i < count; i++) {
         char name[16];
         snprintf(name, sizeof name, "n%u", i);
-        export_entry(&exports, name, 0, i);
+        export_entry(&exports, name, 0, i + 2);
     }
     section(out, 5, &memory);
     section(out, 7, &exports);
@@ -194,12 +204,18 @@ void emit_module(code *out, const emit_func *funcs, uint32_t count, uint32_t pag
     emit_bytes(out, "\0asm\1\0\0\0", 8);
     types_and_functions(out, funcs, count);
     memory_and_exports(out, count, pages);
-    code bodies = {0}, grow = {0};
-    emit_u32(&bodies, count + 1);
-    for (uint32_t i = 0; i < count; i++) function_body(&bodies, funcs[i].locals, funcs[i].local_count, &funcs[i].body);
+    code bodies = {0}, grow = {0}, report = {0};
+    emit_u32(&bodies, count + 2);
+    emit_const(&report, T_I32, REPORT_ADDRESS);
+    emit_get(&report, 0);
+    emit_memory(&report, 0x36, 2, 0);
+    emit_get(&report, 0);
+    function_body(&bodies, NULL, 0, &report);
     emit_get(&grow, 0);
     emit_bytes(&grow, "\x40\x00", 2);
     function_body(&bodies, NULL, 0, &grow);
+    for (uint32_t i = 0; i < count; i++) function_body(&bodies, funcs[i].locals, funcs[i].local_count, &funcs[i].body);
+    code_free(&report);
     code_free(&grow);
     section(out, 10, &bodies);
 }

@@ -11,6 +11,7 @@
 typedef struct code {
     uint8_t *data;
     size_t size, room;
+    uint32_t open; /* blocks */
 } code;
 
 typedef enum wtype { T_I32, T_I64, T_F32, T_F64 } wtype; /* 0x7F - t is the binary form */
@@ -28,6 +29,8 @@ void emit_set(code *out, uint32_t local);
 void emit_tee(code *out, uint32_t local);
 void emit_const(code *out, wtype type, uint64_t bits);
 void emit_memory(code *out, unsigned op, uint32_t align_log2, uint32_t offset);
+void emit_call_report(code *out); /* i32 → i32: keeps it at REPORT_ADDRESS, and gives it back */
+enum { REPORT_ADDRESS = 256 };
 void emit_br(code *out, uint32_t depth);
 void emit_br_if(code *out, uint32_t depth);
 void emit_block(code *out); /* [] -> [] */

@@ -896,6 +896,74 @@ static void draw_statements(nest *g)
     }
 }
 
+/* ---- bound checks ---- */
+
+static int64_t index_at(const bound_check *c, int64_t counter, int64_t outer)
+{
+    return counter * c->scale + (c->outer == NONE ? 0 : outer * c->outer_scale) + c->add;
+}
+
+/* Over the corners of the two counters' ranges. */
+static void index_range(const nest *g, const bound_check *c, int run, int64_t *low, int64_t *high)
+{
+    const loop *l = &g->loops[c->loop], *o = &g->loops[c->outer == NONE ? c->loop : c->outer];
+    const int64_t inner[] = {l->least[run], l->most[run]}, outer[] = {o->least[run], o->most[run]};
+    *low = INT64_MAX, *high = INT64_MIN;
+    for (int i = 0; i < 4; i++) {
+        int64_t at = index_at(c, inner[i & 1], outer[i >> 1]);
+        if (at < *low) *low = at;
+        if (at > *high) *high = at;
+    }
+}
+
+/* Mostly just enough; sometimes an index in the middle fails. */
+static void draw_limit(nest *g, bound_check *c)
+{
+    int64_t limit[RUNS];
+    bool never = chance(g, 60);
+    for (int r = 0; r < RUNS; r++) {
+        int64_t low, high;
+        index_range(g, c, r, &low, &high);
+        if (low > high || high - low > 100000 || high > INT32_MAX || low < INT32_MIN) low = high = 0;
+        int64_t slack = chance(g, 70) ? 0 : below(g, 40), within = low + (int64_t)below(g, (uint32_t)(high - low) + 1);
+        bool fails = !never && chance(g, 40), below_all = chance(g, 50);
+        switch (c->compare) {
+        case LT_S: case LT_U: limit[r] = fails ? within : high + 1 + slack; break;
+        case LE_S: case LE_U: limit[r] = fails ? within - 1 : high + slack; break;
+        case GT_S: case GT_U: limit[r] = fails ? within : low - 1 - slack; break;
+        case GE_S: case GE_U: limit[r] = fails ? within + 1 : low - slack; break;
+        default: limit[r] = fails ? within : below_all ? low - 1 - slack : high + 1 + slack; break;
+        }
+    }
+    c->limit = number_of(g, T_I32, limit);
+}
+
+static void draw_bound_check(nest *g, int loop_)
+{
+    static const compare compares[] = {LT_U, LT_U, LT_U, LT_S, LE_U, GE_S, GT_S, NE};
+    static const int8_t scales[] = {1, 1, 1, 2, 4, -1, 3, 8};
+    int parent = g->loops[loop_].parent;
+    bool by_outer = chance(g, 50), guarded = chance(g, 12), first = chance(g, 70);
+    bound_check c = {.loop = loop_, .outer = by_outer ? parent : NONE, .scale = scales[below(g, 8)], .outer_scale = 1 + (int32_t)below(g, 30),
+                     .add = chance(g, 60) ? 0 : (int32_t)below(g, 9) - 2, .compare = compares[below(g, 8)], .swapped = chance(g, 25),
+                     .negated = chance(g, 25), .form = (check_form)below(g, CHECK_FORMS)};
+    draw_limit(g, &c);
+    int guard = expr_op(g, 0x46 + below(g, 10), T_I32, 2, expr_counter(g, loop_, T_I32), expr_number(g, T_I32), 0);
+    g->checks[g->check_count] = c;
+    put_statement(g, loop_, first, (statement){.kind = STATEMENT_CHECK, .loop = loop_, .guard = guarded ? guard : NONE, .target = g->check_count++});
+}
+
+/* Drawn from numbers of their own: without them a seed's nest is what it was. */
+static void draw_bound_checks(nest *g)
+{
+    random_state before = g->random;
+    g->random = random_seeded(g->seed * 0x9E3779B97F4A7C15 + 77);
+    bool drawn = maybe(g, FEATURE_CHECKED, 35);
+    int count = 1 + (int)below(g, MAX_BOUND_CHECKS);
+    for (int i = 0; drawn && i < count; i++) draw_bound_check(g, (int)below(g, (uint32_t)g->loop_count));
+    g->random = before;
+}
+
 /* ---- placing the arrays ---- */
 
 static void widen(array *a, int run, int64_t low, int64_t high)
@@ -1080,6 +1148,7 @@ static bool attempt(nest *g, uint64_t seed, uint32_t round)
     while (g->array_count < arrays) add_array(g);
     draw_statements(g);
     draw_twist(g);
+    draw_bound_checks(g);
     measure_arrays(g);
     if (!arrays_fit(g)) return false;
     place_arrays(g);

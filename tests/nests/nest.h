@@ -27,7 +27,8 @@ enum {
     MAX_EXPRS = 512,
     MAX_STATEMENTS = 20,
     MAX_ACCUMULATORS = 6,
-    MAX_ITEMS = 8,
+    MAX_ITEMS = 10,
+    MAX_BOUND_CHECKS = 4,
     MAX_WORDS = 24,
     NONE = -1,
     MEMORY_PAGES = 4,
@@ -66,7 +67,8 @@ enum {
     X(RESULT, "result", "counters and sums that are used after the loops")                                             \
     X(BREAK, "break", "a second way out of a loop")                                                                    \
     X(TWIST, "twist", "unrolled copies that aren't alike")                                                               \
-    X(MIDDLE, "middle", "loops that are left in their middle")
+    X(MIDDLE, "middle", "loops that are left in their middle")                                                          \
+    X(CHECKED, "checked", "bounds checks that report and trap")
 
 typedef enum feature {
 #define FEATURE_ENUM(name, text, meaning) FEATURE_##name,
@@ -156,14 +158,31 @@ typedef struct expr {
     number number;
 } expr;
 
-typedef enum statement_kind { STATEMENT_STORE, STATEMENT_SET, STATEMENT_UNREACHABLE } statement_kind;
+typedef enum statement_kind { STATEMENT_STORE, STATEMENT_SET, STATEMENT_UNREACHABLE, STATEMENT_CHECK } statement_kind;
 typedef struct statement {
     statement_kind kind;
     int loop;   /* NONE outside all */
     int guard;  /* expr of type i32, or NONE */
-    int target; /* access, or accumulator */
+    int target; /* access, accumulator, or bound check */
     int value;  /* expr */
 } statement;
+
+/* As compilers of safe languages write them: an index that fails against its limit is reported by a call, and traps. */
+typedef enum check_form {
+    CHECK_IN_PLACE,  /* the report stands in an `if` */
+    CHECK_JUMPED,    /* control jumps over the report */
+    CHECK_OUTSIDE,   /* the report stands behind the function's code */
+    CHECK_FORMS
+} check_form;
+
+typedef struct bound_check { /* counter·scale (+ the outer counter·outer_scale) + add, as i32, against the limit */
+    int loop, outer; /* NONE */
+    int32_t scale, outer_scale, add;
+    number limit;
+    compare compare; /* all is well while it holds */
+    bool swapped, negated;
+    check_form form;
+} bound_check;
 
 /* Unrolled code that isn't quite: one copy of a loop's body differs from the others. */
 typedef enum twist_kind {
@@ -214,6 +233,8 @@ typedef struct nest {
     int access_count;
     expr exprs[MAX_EXPRS];
     int expr_count;
+    bound_check checks[MAX_BOUND_CHECKS];
+    int check_count;
     statement statements[MAX_STATEMENTS];
     int statement_count;
     wtype accumulators[MAX_ACCUMULATORS];

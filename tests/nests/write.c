@@ -21,6 +21,7 @@ typedef struct writer {
     uint32_t shared;     /* the local that a shared load is kept in */
     uint32_t forwarded;  /* the local that a forwarded one is kept in */
     bool remainder;      /* of the loop that forwards */
+    uint32_t report_label[MAX_BOUND_CHECKS]; /* of reports outside: how many blocks were open when theirs opened */
 } writer;
 
 static void write_i32(writer *w, int32_t value)
@@ -250,6 +251,76 @@ static void write_expr(writer *w, int index)
     }
 }
 
+/* ---- bound checks ---- */
+
+static const uint8_t compare_ops[COMPARES];
+static const compare negations[COMPARES], swaps[COMPARES];
+
+static void write_index(writer *w, const bound_check *c)
+{
+    write_counter(w, c->loop, T_I32);
+    write_i32(w, c->scale);
+    emit_op(w->out, 0x6C);
+    if (c->outer != NONE) {
+        write_counter(w, c->outer, T_I32);
+        write_i32(w, c->outer_scale);
+        emit_op(w->out, 0x6C);
+        emit_op(w->out, 0x6A);
+    }
+    if (!c->add) return;
+    write_i32(w, c->add);
+    emit_op(w->out, 0x6A);
+}
+
+/* 1 when the check fails; with `holds` 1 when it doesn't. */
+static void write_failure(writer *w, const bound_check *c, bool holds)
+{
+    compare op = c->negated ? negations[c->compare] : c->compare;
+    if (c->swapped) op = swaps[op], write_number(w, &c->limit);
+    write_index(w, c);
+    if (!c->swapped) write_number(w, &c->limit);
+    emit_op(w->out, compare_ops[op]);
+    if (c->negated == holds) emit_op(w->out, 0x45);
+}
+
+/* What a program would print: the number of the check, and all counters and sums that are integers, as they are. */
+static void write_report(writer *w, int index)
+{
+    write_i32(w, index + 1);
+    for (int l = 0; l < w->it->loop_count; l++) {
+        emit_get(w->out, w->counter[l]);
+        if (w->it->loops[l].wide) emit_op(w->out, 0xA7);
+        emit_op(w->out, 0x6A);
+        write_i32(w, 31);
+        emit_op(w->out, 0x6C);
+    }
+    for (int a = 0; a < w->it->accumulator_count; a++) {
+        if (w->it->accumulators[a] > T_I64) continue;
+        emit_get(w->out, w->accumulator[a]);
+        if (w->it->accumulators[a] == T_I64) emit_op(w->out, 0xA7);
+        emit_op(w->out, 0x73);
+    }
+    emit_call_report(w->out);
+    emit_op(w->out, 0x1A);
+    emit_op(w->out, 0x00);
+}
+
+static void write_check(writer *w, int index)
+{
+    const bound_check *c = &w->it->checks[index];
+    if (c->form == CHECK_OUTSIDE) {
+        write_failure(w, c, false);
+        emit_br_if(w->out, w->out->open - 1 - w->report_label[index]);
+        return;
+    }
+    if (c->form == CHECK_JUMPED) emit_block(w->out);
+    write_failure(w, c, c->form == CHECK_JUMPED);
+    if (c->form == CHECK_JUMPED) emit_br_if(w->out, 0);
+    else emit_if(w->out);
+    write_report(w, index);
+    emit_end(w->out);
+}
+
 static void write_statement(writer *w, int index)
 {
     const statement *s = &w->it->statements[index];
@@ -270,6 +341,7 @@ static void write_statement(writer *w, int index)
         emit_set(w->out, w->accumulator[s->target]);
         break;
     case STATEMENT_UNREACHABLE: emit_op(w->out, 0x00); break;
+    case STATEMENT_CHECK: write_check(w, s->target); break;
     }
     if (s->guard != NONE) emit_end(w->out);
 }
@@ -557,6 +629,17 @@ void nest_write(const nest *it, emit_func *out)
     writer w = {.it = it, .func = out, .out = &out->body};
     declare_locals(&w);
     hoist_words(&w);
+    for (int c = 0; c < it->check_count; c++) {
+        if (it->checks[c].form != CHECK_OUTSIDE) continue;
+        w.report_label[c] = w.out->open;
+        emit_block(w.out);
+    }
     write_body(&w, &it->body, NULL, 0);
     write_result(&w);
+    for (int c = it->check_count; c-- > 0;) {
+        if (it->checks[c].form != CHECK_OUTSIDE) continue;
+        emit_op(w.out, 0x0F);
+        emit_end(w.out);
+        write_report(&w, c);
+    }
 }
