@@ -53,6 +53,7 @@ typedef struct tw_recurrence {
     tw_loop loop;        /* whose header has the parameter */
     const tw_poly *init; /* seen from the loop's parent; NULL for OTHER */
     const tw_poly *step; /* seen from the loop; zero polynomial for INVARIANT, NULL for OTHER */
+    const tw_poly *given; /* all this is so provided that it is 0; NULL: in any case. For outermost loops only */
 } tw_recurrence;
 
 /* param: a parameter of the header of a loop; anything else gives OTHER with loop TW_NO_LOOP. */

@@ -282,6 +282,22 @@ static const tw_poly *find_step(tw_analysis *a, tw_ir_value param, tw_loop loop)
     return tw_poly_invariant(a, step, loop) ? step : NULL;
 }
 
+/* A parameter that lags behind: what it gets is init' + step·COUNTER, computed without it. It is that of the iteration before, so
+ * evenly moving itself if its first value is one step before init', which symbols may leave open: *given. */
+static const tw_poly *find_lag(tw_analysis *a, tw_ir_value param, tw_loop loop, const tw_poly *init, const tw_poly **given)
+{
+    const tw_loopdata *data = &a->loops->items[loop];
+    const tw_poly *step, *first, *next = same_on_edges(a, data->latches, data->latch_count, a->func->values[param].position);
+    uint64_t gap;
+    next = next ? resolve(a, next, loop) : NULL;
+    if (!next || !tw_poly_linear(&a->arena, next, tw_atom_make(TW_ATOM_COUNTER, loop), &step, &first)) return NULL;
+    if (!tw_poly_invariant(a, step, loop) || !tw_poly_invariant(a, first, loop)) return NULL;
+    *given = tw_poly_sub(&a->arena, init, tw_poly_sub(&a->arena, first, step));
+    if (!*given) return NULL;
+    if (tw_poly_is_const(*given, &gap)) return *given = NULL, gap == 0 ? step : NULL;
+    return data->parent == TW_NO_LOOP ? step : NULL;
+}
+
 static void solve(tw_analysis *a, tw_ir_value param, tw_loop loop)
 {
     uint8_t bits = tw_value_bits(a, param);
@@ -295,7 +311,8 @@ static void solve(tw_analysis *a, tw_ir_value param, tw_loop loop)
     a->recurrence_state[param] = TW_VISITING;
     a->solving++;
     const tw_poly *init = same_on_edges(a, data->entries, data->entry_count, a->func->values[param].position);
-    const tw_poly *step = init ? find_step(a, param, loop) : NULL;
+    const tw_poly *step = init ? find_step(a, param, loop) : NULL, *given = NULL;
+    if (init && !step) step = find_lag(a, param, loop, init, &given);
     a->solving--;
     a->recurrence_state[param] = TW_KNOWN;
     uint64_t none;
@@ -306,7 +323,7 @@ static void solve(tw_analysis *a, tw_ir_value param, tw_loop loop)
     if (!closed) return;
     a->closed[param] = closed;
     a->recurrences[param] = (tw_recurrence){.kind = still ? TW_PARAM_INVARIANT : TW_PARAM_AFFINE, .loop = loop,
-                                            .init = init, .step = step};
+                                            .init = init, .step = step, .given = given};
 }
 
 /* ---- asked from outside ---- */

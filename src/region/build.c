@@ -1218,8 +1218,26 @@ static bool add_live_outs(tw_builder *b)
     return true;
 }
 
+/* What the arrival's numbers must confirm of the outermost header's parameters. */
+static bool check_recurrences(tw_builder *b)
+{
+    const tw_ir_blockdata *header = &b->func->blocks[b->loops->items[0].header];
+    for (uint32_t p = 0; p < header->param_count; p++) {
+        tw_ir_value param = header->first_param + p;
+        if (!is_int(data_of(b, param)->type) || !has_other_uses(b, param)) continue;
+        const tw_poly *given = tw_recurrence_of(b->analysis, param).given;
+        uint32_t expr = given ? tw_build_expr(b, given) : TW_NONE;
+        if (!given) continue;
+        if (expr == TW_NONE || b->model->exprs[expr].counters ||
+            !tw_match_check(b, tw_expr_equal(b->model, given->bits, expr, tw_expr_const(b->model, given->bits, 0)), TW_NONE))
+            return refuse_value(b, TW_REFUSAL_CARRIED, "the outermost loop hands a value from one iteration to the next", latch_arg(b, 0, p)) != TW_NONE;
+    }
+    return true;
+}
+
 static bool add_headers(tw_builder *b)
 {
+    if (!check_recurrences(b)) return false;
     for (uint32_t k = b->cut->live_in_count; k < b->model->symbol_count; k++)
         if (!add_header(b, k)) return false;
     return !b->cut->live_outs || !b->model->header_count || add_live_outs(b);

@@ -2,11 +2,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "analysis/trip.h"
 #include "region/plan.h"
 #include "region/refusals.h"
 
@@ -72,6 +75,64 @@ static void a_range_that_crosses_two_to_the_32_is_refused(void **state)
     tw_model_free(model);
 }
 
+/* Nine iterations, in each of which start + i·step is held against a bound. */
+static const char LIMITED[] = "region \"limited\" exits-at-end exit 1\n"
+                              "symbol s0 i32 live-in 0\nsymbol s1 i32 live-in 1\nsymbol s2 i32 live-in 2\n"
+                              "loop n0 trips e4\n"
+                              "expr e0 = symbol s0\nexpr e1 = symbol s1\nexpr e2 = symbol s2\nexpr e3 = const i32 4\nexpr e4 = const i64 9\n"
+                              "affine a0 i32 in n0 = e3 + e3 * n0\naffine a1 i32 in n0 = e0 + e1 * n0\n"
+                              "access x0 i32.store a0 + 8 in n0\n"
+                              "value v0 = const i32 0\n"
+                              "limit a1 %s e2\n"
+                              "n0 {\n  store x0 v0\n}\nend\n";
+
+static bool holds_throughout(tw_compare compare, const uint64_t *s)
+{
+    for (uint64_t i = 0; i < 9; i++)
+        if (!tw_compare_holds(compare, 32, (uint32_t)(s[0] + i * s[1]), s[2])) return false;
+    return true;
+}
+
+/* Neither as a signed nor as an unsigned number, as the compare takes it, does it go round. */
+static bool stays_in_window(bool is_signed, const uint64_t *s)
+{
+    int64_t first = is_signed ? (int32_t)s[0] : (int64_t)s[0], last = first + 8 * (int64_t)(int32_t)s[1];
+    return is_signed ? last >= INT32_MIN && last <= INT32_MAX : last >= 0 && last <= UINT32_MAX;
+}
+
+static void limits_are_those_of_all_iterations(void **state)
+{
+    (void)state;
+    static const struct { const char *op; tw_compare compare; } ops[] = {
+        {"i32.eq", TW_COMPARE_EQ},     {"i32.ne", TW_COMPARE_NE},     {"i32.lt_s", TW_COMPARE_LT_S}, {"i32.lt_u", TW_COMPARE_LT_U},
+        {"i32.le_s", TW_COMPARE_LE_S}, {"i32.le_u", TW_COMPARE_LE_U}, {"i32.gt_s", TW_COMPARE_GT_S}, {"i32.gt_u", TW_COMPARE_GT_U},
+        {"i32.ge_s", TW_COMPARE_GE_S}, {"i32.ge_u", TW_COMPARE_GE_U}};
+    static const uint32_t centres[] = {0, 100, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF};
+    uint32_t accepted = 0;
+    for (size_t o = 0; o < sizeof ops / sizeof *ops; o++) {
+        char text[1000];
+        snprintf(text, sizeof text, LIMITED, ops[o].op);
+        tw_model *model = parse(text);
+        tw_plan *plan;
+        assert_int_equal(tw_plan_new(model, &plan, NULL), TW_OK);
+        bool is_signed = ops[o].compare >= TW_COMPARE_LT_S && ops[o].compare <= TW_COMPARE_GE_S;
+        for (uint32_t n = 0; n < 60000; n++) {
+            uint32_t near = centres[n % 5], draw = n * 2654435761u;
+            uint64_t s[] = {(uint32_t)(near + (draw >> 8) % 41 - 20), (uint32_t)((int32_t)((draw >> 14) % 13) - 6), (uint32_t)(near + (draw >> 20) % 121 - 60)};
+            memcpy(tw_plan_numbers(plan)->symbols, s, sizeof s);
+            bool taken = tw_plan_evaluate(plan, (tw_plan_memory){memory, sizeof memory}), right = holds_throughout(ops[o].compare, s);
+            bool equality = ops[o].compare <= TW_COMPARE_NE, in_window = stays_in_window(is_signed, s) || (equality && stays_in_window(true, s));
+            if (taken && !right) fail_msg("%s taken: %" PRIu64 " + i * %d, %" PRIu64, ops[o].op, s[0], (int)(int32_t)s[1], s[2]);
+            bool between = ops[o].compare == TW_COMPARE_NE; /* a value that the steps jump over counts as met */
+            if (!taken && right && in_window && !between) fail_msg("%s refused: %" PRIu64 " + i * %d, %" PRIu64, ops[o].op, s[0], (int)(int32_t)s[1], s[2]);
+            accepted += taken;
+        }
+        tw_plan_free(plan);
+        tw_model_free(model);
+    }
+    assert_true(accepted > 50000);
+}
+
 /* for (i = 0; i < n; i++) for (j = 0; j < i; j++) b[8i + j] = 0, the inner loop under its guard i > 0: a triangle. */
 static const char TRIANGLE[] =
     "region \"triangle\" exits-at-end exit 1\n"
@@ -126,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(footprints_end_with_the_last_byte),
         cmocka_unit_test(a_range_that_crosses_two_to_the_32_is_refused),
+        cmocka_unit_test(limits_are_those_of_all_iterations),
         cmocka_unit_test(a_triangle_is_fitted_through_its_tip),
         cmocka_unit_test(what_no_line_fits_is_refused),
     };

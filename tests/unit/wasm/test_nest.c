@@ -72,6 +72,49 @@ static void exits_are_numbered_by_first_branch_and_falling_through_is_last(void 
     unload(&f);
 }
 
+static void a_dead_end_that_calls_is_an_exit_of_its_own(void **state)
+{
+    (void)state;
+    fixture f;
+    /* 0 loop 1 get 2 if 3 get 4 call 5 unreachable 6 end 7 get 8 br_if 9 end 10 end */
+    load(&f, "(module (func (param i32 i32) loop local.get 0 if local.get 1 call 1 unreachable end local.get 0 br_if 0 end)"
+             " (func (param i32)))", 0);
+    assert_int_equal(f.nest.call, 0);
+    assert_int_equal(f.nest.exit_count, 2);
+    assert_int_equal(f.nest.exits[0].dead_end, f.at[3]);
+    assert_int_equal(f.nest.exits[0].dead_end_end, f.at[6]);
+    assert_true(f.nest.exits[1].falls_through);
+    assert_int_equal(f.nest.touched[0], TW_NEST_READ);
+    assert_int_equal(f.nest.touched[1], TW_NEST_AT_DEAD_END);
+    assert_ptr_equal(tw_nest_dead_end(&f.nest, f.at[3]), &f.nest.exits[0]);
+    assert_null(tw_nest_dead_end(&f.nest, f.at[4]));
+    assert_int_equal(tw_nest_exit_number(&f.nest, 0), 0);
+    unload(&f);
+}
+
+/* What takes operands from before it, branches, or goes on isn't one; and one that doesn't call may stay where it is. */
+static void what_only_looks_like_a_dead_end_stays(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "(module (func (param i32) (local i32) loop local.get 0 local.get 0 br_if 0 call 1 unreachable end) (func (param i32)))",
+        "(module (func (param i32) loop local.get 0 if local.get 0 call 1 local.get 0 br_if 1 unreachable end local.get 0 br_if 0 end)"
+        " (func (param i32)))",
+        "(module (func (param i32) loop local.get 0 if local.get 0 call 1 end local.get 0 br_if 0 end) (func (param i32)))"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        fixture f;
+        load(&f, texts[i], 0);
+        assert_int_not_equal(f.nest.call, 0);
+        for (uint32_t e = 0; e < f.nest.exit_count; e++) assert_int_equal(f.nest.exits[e].dead_end, 0);
+        unload(&f);
+    }
+    fixture f;
+    load(&f, "(module (func (param i32) loop local.get 0 if unreachable end local.get 0 br_if 0 end))", 0);
+    assert_int_equal(f.nest.exit_count, 1);
+    assert_true(f.nest.exits[0].falls_through);
+    unload(&f);
+}
+
 static void dead_code_gives_no_exits(void **state)
 {
     (void)state;
@@ -159,6 +202,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exits_are_numbered_by_first_branch_and_falling_through_is_last),
+        cmocka_unit_test(a_dead_end_that_calls_is_an_exit_of_its_own),
+        cmocka_unit_test(what_only_looks_like_a_dead_end_stays),
         cmocka_unit_test(dead_code_gives_no_exits),
         cmocka_unit_test(return_is_a_branch_to_the_function),
         cmocka_unit_test(an_exit_may_be_the_next_round_of_an_outer_loop),
