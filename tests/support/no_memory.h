@@ -9,11 +9,14 @@
  *         no_memory_at(n);              the n-th allocation from here on fails, counted from 0
  *         status = …;
  *     }
+ *
+ * And how much of it is in use: no_memory_most, since no_memory_measure.
  */
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <malloc.h>
 #include <stdlib.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -31,6 +34,12 @@ static atomic_long no_memory_left = -1; /* allocations until one fails; -1 = non
 static atomic_long no_memory_failed;    /* since no_memory_at */
 static atomic_long no_memory_blocks;    /* that are there now */
 static _Thread_local bool no_memory_spared __attribute__((tls_model("initial-exec"))); /* this thread's don't fail */
+
+static atomic_long no_memory_bytes, no_memory_peak;
+
+static inline void no_memory_measure(void) { no_memory_peak = (long)no_memory_bytes; }
+/* Bytes more than there were when measuring began. */
+static inline long no_memory_most(long before) { return no_memory_peak - before; }
 
 static inline void no_memory_at(long at)
 {
@@ -59,23 +68,39 @@ static bool no_memory_fails(void)
     return true;
 }
 
+static void *no_memory_counts(void *block)
+{
+    if (!block) return NULL;
+    long bytes = atomic_fetch_add(&no_memory_bytes, (long)malloc_usable_size(block)) + (long)malloc_usable_size(block);
+    for (long peak = no_memory_peak; bytes > peak && !atomic_compare_exchange_weak(&no_memory_peak, &peak, bytes);) {}
+    return block;
+}
+
+static void no_memory_goes(void *block)
+{
+    if (block) no_memory_bytes -= (long)malloc_usable_size(block);
+}
+
 NO_MEMORY_SHOWN void *malloc(size_t size)
 {
-    void *block = no_memory_fails() ? NULL : __libc_malloc(size);
+    void *block = no_memory_fails() ? NULL : no_memory_counts(__libc_malloc(size));
     no_memory_blocks += block != NULL;
     return block;
 }
 
 NO_MEMORY_SHOWN void *calloc(size_t count, size_t size)
 {
-    void *block = no_memory_fails() ? NULL : __libc_calloc(count, size);
+    void *block = no_memory_fails() ? NULL : no_memory_counts(__libc_calloc(count, size));
     no_memory_blocks += block != NULL;
     return block;
 }
 
 NO_MEMORY_SHOWN void *realloc(void *old, size_t size)
 {
-    void *block = no_memory_fails() ? NULL : __libc_realloc(old, size);
+    if (no_memory_fails()) return NULL;
+    no_memory_goes(old);
+    void *block = __libc_realloc(old, size);
+    no_memory_counts(block ? block : old);
     no_memory_blocks += block != NULL && old == NULL;
     return block;
 }
@@ -83,6 +108,7 @@ NO_MEMORY_SHOWN void *realloc(void *old, size_t size)
 NO_MEMORY_SHOWN void free(void *old)
 {
     no_memory_blocks -= old != NULL;
+    no_memory_goes(old);
     __libc_free(old);
 }
 #endif

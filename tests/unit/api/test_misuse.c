@@ -17,6 +17,7 @@
 #include "../../support/embedder.h"
 #include "memory/budget.h"
 #include "memory/slot.h"
+#include "tensorwasm/buffer.h"
 
 static tw_snapshot_writer *writer;
 static tw_snapshot_reader *reader;
@@ -53,6 +54,10 @@ static void what_was_given_back_is_not_the_callers(void **state)
     size_t size;
     file f;
     tw_val result;
+    tw_devices *devices;
+    tw_buffer *buffer;
+    OK(tw_devices_open(NULL, &devices, &error));
+    OK(tw_buffer_new(devices, NULL, 100, &buffer, &error));
     number(instance, module);
     tw_instance_pool_give(pool, instance);
     assert_int_equal(tw_instance_call(instance, "n", NULL, 0, &result, 1, &error), TW_INVALID_ARGUMENT);
@@ -60,6 +65,9 @@ static void what_was_given_back_is_not_the_callers(void **state)
     assert_int_equal(tw_instance_memory(instance, "memory", &base, &size, &error), TW_INVALID_ARGUMENT);
     assert_int_equal(tw_instance_terminate(instance, &error), TW_INVALID_ARGUMENT);
     assert_int_equal(try_capture(instance, writer, &f), TW_INVALID_ARGUMENT);
+    assert_int_equal(tw_instance_attach_buffer(instance, "mine", buffer, &error), TW_INVALID_ARGUMENT);
+    tw_buffer_free(buffer);
+    tw_devices_close(devices);
     for (int i = 0; i < 3; i++) {
         tw_instance_pool_give(pool, instance);
         tw_instance_pool_give(other, instance);

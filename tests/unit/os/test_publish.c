@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -150,6 +152,92 @@ static void a_limit_on_file_sizes_is_a_full_disk(void **state)
     assert_int_equal(files_in_folder(), 1);
 }
 
+/* ---- a full disk: a small tmpfs in a mount namespace of the child's own ---- */
+
+static bool put_text(const char *name, const char *text)
+{
+    int fd = open(name, O_WRONLY);
+    bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0) close(fd);
+    return done;
+}
+
+/* Root may mount at once; others as root of a user namespace, where that is allowed. */
+static bool mount_small(const char *at)
+{
+    char users[40], groups[40];
+    bool is_root = geteuid() == 0;
+    snprintf(users, sizeof users, "0 %u 1", (unsigned)geteuid());
+    snprintf(groups, sizeof groups, "0 %u 1", (unsigned)getegid());
+    if (unshare(is_root ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS)) return false;
+    if (!is_root && !(put_text("/proc/self/uid_map", users) && put_text("/proc/self/setgroups", "deny") && put_text("/proc/self/gid_map", groups)))
+        return false;
+    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) return false;
+    return mount("tmpfs", at, "tmpfs", 0, "size=640k") == 0; /* the old file and a part of the new one */
+}
+
+enum { CHILD_OK = 0, CHILD_SKIPS = 77 };
+
+static int fill_disk(void)
+{
+    enum { TOO_MUCH = 3 };
+    const char *step = "";
+    static uint8_t large[TOO_MUCH * SIZE];
+    if (!mount_small(folder)) return CHILD_SKIPS;
+    if (tw_publish(path, content[0], SIZE, &step)) return 1;
+    for (int i = 0; i < 5; i++) {
+        if (tw_publish(path, large, sizeof large, &step) != ENOSPC || strcmp(step, "write")) return 2;
+        if (!holds(path, content[0], SIZE) || files_in_folder() != 1) return 3;
+    }
+    if (tw_publish(path, content[1], SIZE, &step)) return 4; /* there is room again */
+    return holds(path, content[1], SIZE) ? CHILD_OK : 5;
+}
+
+static void a_full_disk_leaves_the_old_file(void **state)
+{
+    (void)state;
+    int status;
+    pid_t child = fork();
+    if (child == 0) _exit(fill_disk());
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == CHILD_SKIPS) print_message("skipped: no file system may be mounted here\n");
+    else assert_int_equal(WEXITSTATUS(status), CHILD_OK);
+}
+
+/* ---- permissions: as somebody who isn't root ---- */
+
+/* Folders as root made them, then without root. */
+static int publish_without_rights(void)
+{
+    const char *step = "";
+    char closed[80], inside[100];
+    snprintf(closed, sizeof closed, "%s/closed", folder);
+    snprintf(inside, sizeof inside, "%s/file", closed);
+    if (mkdir(closed, 0700) || tw_publish(inside, content[0], 100, &step) || chmod(closed, 0555) || chmod(folder, 0755)) return 1;
+    if (geteuid() == 0 && (setgid(65534) || setuid(65534))) return 2;
+    if (tw_publish(inside, content[1], 100, &step) != EACCES) return 3; /* the folder may be read, not written */
+    if (geteuid() != getuid() || access(closed, W_OK) == 0) return 4;
+    return 0;
+}
+
+static void a_folder_without_rights_is_told(void **state)
+{
+    (void)state;
+    char closed[80], inside[100];
+    int status;
+    pid_t child = fork();
+    if (child == 0) _exit(publish_without_rights());
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    snprintf(closed, sizeof closed, "%s/closed", folder);
+    snprintf(inside, sizeof inside, "%s/file", closed);
+    assert_true(holds(inside, content[0], 100));
+    assert_int_equal(chmod(closed, 0700), 0);
+    unlink(inside), rmdir(closed);
+}
+
 static void killed_at_any_moment_it_leaves_one_of_the_two(void **state)
 {
     (void)state;
@@ -193,6 +281,8 @@ int main(void)
         cmocka_unit_test(a_link_stays_and_what_is_no_file_is_left_alone),
         cmocka_unit_test(whatever_fails_the_old_file_or_the_new_is_there),
         cmocka_unit_test(a_limit_on_file_sizes_is_a_full_disk),
+        cmocka_unit_test(a_full_disk_leaves_the_old_file),
+        cmocka_unit_test(a_folder_without_rights_is_told),
         cmocka_unit_test(killed_at_any_moment_it_leaves_one_of_the_two),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
