@@ -56,8 +56,7 @@ struct tw_compiler {
 
 /* ---- answering ---- */
 
-/* Is the payload a kernel that can be looked at further? */
-static tw_status check_kernel(const tw_bytes *answer, tw_kernel_info *info, tw_error *error)
+tw_status tw_answer_kernel(const tw_bytes *answer, tw_kernel_info *info, tw_error *error)
 {
     if (answer->size < sizeof *info) return tw_fail(error, TW_INTERNAL, "the compile worker sent no whole kernel");
     memcpy(info, answer->data, sizeof *info);
@@ -73,7 +72,7 @@ static tw_status check_kernel(const tw_bytes *answer, tw_kernel_info *info, tw_e
 static void deliver_kernel(question *q, tw_status status, const tw_bytes *answer, tw_error *error)
 {
     tw_kernel_info info;
-    if (status == TW_OK) status = check_kernel(answer, &info, error);
+    if (status == TW_OK) status = tw_answer_kernel(answer, &info, error);
     if (status == TW_OK) q->done(q->context, TW_OK, &info, (const uint8_t *)answer->data + sizeof info, NULL);
     else q->done(q->context, status, NULL, NULL, error);
 }

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/kernel_abi.h"
 #include "compile/protocol.h"
 
 typedef struct tw_process {
@@ -30,5 +31,8 @@ bool tw_process_is_alive(tw_process *process);
  * else: the process must be ended; *silent as well when it went without having answered a byte. */
 tw_status tw_process_ask(tw_process *process, tw_question question, const char *request, size_t size, uint64_t until,
                          int cancel, tw_bytes *answer, bool *broken, bool *silent, tw_error *error);
+
+/* Is the payload of an answer a kernel that can be looked at further? Its code is what follows the information. */
+tw_status tw_answer_kernel(const tw_bytes *answer, tw_kernel_info *info, tw_error *error);
 
 #endif
