@@ -258,6 +258,9 @@ tw_status tw_instance_pool_new(tw_module *module, const tw_spawn_options *spawn,
 /* One that was given back, or a new one; there may be any number of them. Its start function runs on this thread, and files for
  * WASI's output begin anew, as with a spawn. Fails as tw_instance_spawn does. */
 tw_status tw_instance_pool_take(tw_instance_pool *pool, tw_instance **out, tw_error *error);
+/* Makes instances until `count` are ready, or max_idle: takes then find them. No guest code runs but segments; start functions run when
+ * they are taken. Fails as tw_instance_spawn does, with those kept that were made. */
+tw_status tw_instance_pool_warm(tw_instance_pool *pool, uint32_t count, tw_error *error);
 /* Instead of tw_instance_free: resets the instance and keeps it. One that trapped, exited, ran out of time, was terminated, has
  * grown a table or dropped a segment is freed, and so is one that wasn't taken from this pool. Files that its guest had open are closed.
  * The handle is given up, as by tw_instance_free. Who goes on using it all the same harms nobody as long as the pool keeps the instance:

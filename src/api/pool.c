@@ -22,6 +22,12 @@ tw_status tw_instance_pool_take(tw_instance_pool *pool, tw_instance **out, tw_er
     return tw_runtime_pool_take(pool, out, error);
 }
 
+tw_status tw_instance_pool_warm(tw_instance_pool *pool, uint32_t count, tw_error *error)
+{
+    if (!pool) return tw_fail(error, TW_INVALID_ARGUMENT, "tw_instance_pool_warm: pool is NULL");
+    return tw_runtime_pool_warm(pool, count, error);
+}
+
 void tw_instance_pool_give(tw_instance_pool *pool, tw_instance *instance)
 {
     if (pool && instance) tw_runtime_pool_give(pool, instance);

@@ -72,6 +72,7 @@ static tw_status begin(tw_instance *instance, tw_ending *ending)
         return ending->status = tw_fail(&ending->error, TW_INTERNAL, "the rewritten module lacks its memory's export");
     if (instance->put_back) return begin_restored(instance, ending);
     if (tw_runtime_is_capturable(instance)) TW_TRY(initialise(instance, ending));
+    if (instance->pooled) return TW_OK;
     return instance->stubs || tw_runtime_is_capturable(instance) ? call_first(instance, "tw:start", ending) : TW_OK;
 }
 

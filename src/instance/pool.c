@@ -86,27 +86,39 @@ static bool put_aside(tw_instance_pool *pool, tw_instance *instance)
     return false;
 }
 
-static tw_status make(tw_instance_pool *pool, tw_instance **out, tw_error *error)
+/* The start function runs on the taker's thread, at its time. */
+static tw_status start(tw_instance_pool *pool, tw_instance *instance, tw_error *error)
 {
-    TW_TRY(tw_runtime_spawn_pooled(pool->module, &pool->options, out, error));
-    (*out)->pool = pool->number;
-    return TW_OK;
+    tw_status status = tw_runtime_start_again(instance, pool->options.wasi, error);
+    if (status == TW_EXIT && pool->options.exit_code) *pool->options.exit_code = instance->exit_code;
+    return status;
 }
 
 tw_status tw_runtime_pool_take(tw_instance_pool *pool, tw_instance **out, tw_error *error)
 {
     tw_instance *instance = pop_any(pool);
-    if (!instance) return make(pool, out, error);
-    tw_stop_take_up(&instance->stopper);
-    tw_status status = tw_runtime_start_again(instance, pool->options.wasi, error);
-    if (status == TW_OK) {
-        instance->pool = pool->number;
-        *out = instance;
-        return TW_OK;
+    if (instance) tw_stop_take_up(&instance->stopper);
+    else TW_TRY(tw_runtime_spawn_pooled(pool->module, &pool->options, &instance, error));
+    tw_status status = start(pool, instance, error);
+    if (status != TW_OK) {
+        tw_runtime_free(instance);
+        return status;
     }
-    if (status == TW_EXIT && pool->options.exit_code) *pool->options.exit_code = instance->exit_code;
-    tw_runtime_free(instance);
-    return status;
+    instance->pool = pool->number;
+    *out = instance;
+    return TW_OK;
+}
+
+tw_status tw_runtime_pool_warm(tw_instance_pool *pool, uint32_t count, tw_error *error)
+{
+    bool kept = true;
+    while (kept && tw_runtime_pool_idle(pool) < count) {
+        tw_instance *instance;
+        TW_TRY(tw_runtime_spawn_pooled(pool->module, &pool->options, &instance, error));
+        kept = tw_runtime_close_wasi(instance) && put_aside(pool, instance);
+        if (!kept) tw_runtime_free(instance);
+    }
+    return TW_OK;
 }
 
 void tw_runtime_pool_give(tw_instance_pool *pool, tw_instance *instance)

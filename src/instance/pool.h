@@ -37,6 +37,7 @@ tw_status tw_runtime_pool_new(tw_module *module, const tw_spawn_options *options
 /* Copies them (spawn_options.c). What a failure leaves, the pool's end frees. */
 tw_status tw_runtime_pool_keep_options(tw_instance_pool *pool, const tw_spawn_options *options, tw_error *error);
 tw_status tw_runtime_pool_take(tw_instance_pool *pool, tw_instance **out, tw_error *error);
+tw_status tw_runtime_pool_warm(tw_instance_pool *pool, uint32_t count, tw_error *error);
 void tw_runtime_pool_give(tw_instance_pool *pool, tw_instance *instance);
 size_t tw_runtime_pool_idle(tw_instance_pool *pool);
 void tw_runtime_pool_free(tw_instance_pool *pool);

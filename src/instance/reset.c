@@ -176,7 +176,7 @@ static bool look_at_folders(const tw_instance *instance, const tw_wasi_options *
 
 /* What a guest may have changed of the engine's WASI are its descriptors, and those are watched. Otherwise what it had open is closed,
  * and the embedder's files for its output: nobody else may want to wait for them. */
-static bool close_wasi(tw_instance *instance)
+bool tw_runtime_close_wasi(tw_instance *instance)
 {
     static const tw_wasi_setup none;
     if (!instance->kept.has_wasi || (!instance->kept.writes_files && tw_files_go_on_as_new(&instance->kept.files))) return true;
@@ -208,7 +208,7 @@ bool tw_runtime_reset(tw_instance *instance)
     const tw_slot *memory = instance->baseline.memory;
     if (instance->spoiled || has_dropped(instance) || (memory && atomic_load(&memory->lost))) return false;
     if (tw_stop_begin(&instance->stopper, 0, NULL) != TW_OK) return false; /* terminated, or in a call */
-    bool ok = put_tables(instance) && put_globals(instance) && put_memory(instance) && close_wasi(instance);
+    bool ok = put_tables(instance) && put_globals(instance) && put_memory(instance) && tw_runtime_close_wasi(instance);
     tw_own_buffers_free(&instance->buffers);
     instance->exit_code = 0;
     return tw_stop_end(&instance->stopper) == TW_STOP_NONE && ok;

@@ -233,11 +233,13 @@ tw_status tw_runtime_memory(tw_instance *instance, const char *name, uint8_t **b
 tw_slot *tw_runtime_slot(const tw_module *module, const tw_store *store);
 void tw_runtime_free(tw_instance *instance);
 
-/* An instance that can be reset. */
+/* An instance that can be reset. It is as after a reset: its start comes with tw_runtime_start_again. */
 tw_status tw_runtime_spawn_pooled(tw_module *module, const tw_spawn_options *options, tw_instance **out, tw_error *error);
 /* Fresh but for WASI, of which only what the guest had open is closed, and its start function. False: it can't be, free it. */
 bool tw_runtime_reset(tw_instance *instance);
-/* The rest of a start, of one that was reset: WASI as for a new one (NULL: none), which begins files for output anew, and the start
+/* What the guest had open, and files for its output; where neither is, nothing. */
+bool tw_runtime_close_wasi(tw_instance *instance);
+/* The rest of a start: WASI as for a new one (NULL: none), which begins files for output anew, and the start
  * function. */
 tw_status tw_runtime_start_again(tw_instance *instance, const tw_wasi_options *wasi, tw_error *error);
 /* Between tw:init and the start function. */

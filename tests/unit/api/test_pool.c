@@ -124,6 +124,42 @@ static void the_start_function_runs_at_each_take(void **state)
     tw_module_free(module);
 }
 
+/* Nothing of a guest runs before somebody takes the instance; then all of it does. */
+static void warm_instances_wait_before_their_start(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of("(module (memory (export \"memory\") 1) (global $n (mut i32) (i32.const 5)) (data (i32.const 3) \"abc\")"
+                                  "(func $start (global.set $n (i32.add (global.get $n) (i32.const 1)))) (start $start)"
+                                  "(func (export \"n\") (result i32) (global.get $n)))");
+    tw_module *bad = module_of("(module (func $start unreachable) (start $start))");
+    tw_instance_pool *pool = pool_of(module, NULL), *worse = pool_of(bad, NULL);
+    tw_instance *instances[20];
+    OK(tw_instance_pool_warm(pool, 3, &error));
+    assert_int_equal(tw_instance_pool_idle(pool), 3);
+    OK(tw_instance_pool_warm(pool, 2, &error)); /* there are as many */
+    assert_int_equal(tw_instance_pool_idle(pool), 3);
+    OK(tw_instance_pool_warm(pool, 1000, &error));
+    assert_int_equal(tw_instance_pool_idle(pool), 16); /* max_idle */
+    for (int i = 0; i < 20; i++) {
+        tw_val results[4];
+        instances[i] = take(pool);
+        is_as_fresh(module, instances[i]);
+        OK(call(instances[i], module, "n", 0, results));
+        assert_int_equal(results[0].of.i32, 6);
+    }
+    for (int i = 0; i < 20; i++) tw_instance_pool_give(pool, instances[i]);
+    assert_int_equal(tw_instance_pool_idle(pool), 16);
+    OK(tw_instance_pool_warm(worse, 1, &error));
+    assert_int_equal(tw_instance_pool_take(worse, instances, &error), TW_TRAP);
+    assert_int_equal(tw_instance_pool_take(worse, instances, &error), TW_TRAP);
+    assert_int_equal(tw_instance_pool_warm(NULL, 1, &error), TW_INVALID_ARGUMENT);
+    tw_instance_pool_free(worse);
+    tw_instance_pool_free(pool);
+    tw_module_free(module);
+    tw_module_free(bad);
+}
+
 static void a_large_memory_with_growth_and_kernels_is_fresh(void **state)
 {
     (void)state;
@@ -311,6 +347,7 @@ static void what_a_guest_left_open_is_closed_and_its_output_stays(void **state)
     w.wasi.stdout_path = output;
     options.wasi = &w.wasi;
     OK(tw_instance_pool_new(w.module, &options, NULL, &pool, &error));
+    OK(tw_instance_pool_warm(pool, 1, &error)); /* its output, too, begins when it is taken */
     for (int i = 0; i < 3; i++) {
         struct stat found;
         tw_instance *instance = take(pool);
@@ -471,6 +508,7 @@ int main(void)
         cmocka_unit_test(what_can_not_be_made_fresh_is_freed),
         cmocka_unit_test(what_came_from_elsewhere_is_freed),
         cmocka_unit_test(the_start_function_runs_at_each_take),
+        cmocka_unit_test(warm_instances_wait_before_their_start),
         cmocka_unit_test(a_large_memory_with_growth_and_kernels_is_fresh),
         cmocka_unit_test(nothing_of_one_tenant_is_seen_by_the_next),
         cmocka_unit_test(wasi_begins_anew),
