@@ -32,11 +32,16 @@ extern "C" {
 #define TW_SNAPSHOT_ARCHIVE_MAGIC UINT32_C(0x41535754)
 #define TW_SNAPSHOT_ARCHIVE_VERSION 1
 
+/* The same of our own images: "TWSI". */
+#define TW_SNAPSHOT_IMAGE_MAGIC UINT32_C(0x49535754)
+#define TW_SNAPSHOT_IMAGE_VERSION 1
+
 typedef enum tw_snapshot_format {
     TW_SNAPSHOT_ARCHIVE = 1, /* our own: signed and encrypted where asked for, zero pages left out, several threads */
     TW_SNAPSHOT_V2 = 2, /* one zstd frame: no signature */
     TW_SNAPSHOT_V3 = 3, /* that, and a trailer with HMAC-SHA256 or Ed25519 */
     TW_SNAPSHOT_V4 = 4, /* an envelope with BLAKE3 and HMAC-SHA256 */
+    TW_SNAPSHOT_IMAGE = 5, /* our own: pages that can be mapped, so that only those that are touched cost; signed where asked for */
 } tw_snapshot_format;
 
 /* Why a file isn't taken: X(NAME, "text", status, "meaning"). Append only. */
@@ -56,7 +61,9 @@ typedef enum tw_snapshot_format {
     X(SIGNATURE, "signature", UNTRUSTED, "the signature is not of these bytes by this key")                            \
     X(AEAD, "aead", UNTRUSTED, "it isn't encrypted with the reader's key, or was changed")                             \
     X(STALE, "stale", UNTRUSTED, "it is older than the reader allows")                                                 \
-    X(REPLAY, "replay", UNTRUSTED, "its sequence number or nonce isn't the one that the reader expects")
+    X(REPLAY, "replay", UNTRUSTED, "its sequence number or nonce isn't the one that the reader expects")               \
+    X(BASE, "base", NOT_FOUND, "it holds what differs from a base, and the reader has none or another")                \
+    X(STORE, "store", UNTRUSTED, "it was to be taken on trust, and isn't a file of ours in a folder that is closed to others")
 
 typedef enum tw_snapshot_class {
 #define TW_SNAPSHOT_CLASS_ENUM(name, text, status, meaning) TW_SNAPSHOT_CLASS_##name,
@@ -112,18 +119,23 @@ typedef struct tw_snapshot_state {
 
 /* ---- writing ---- */
 
+typedef struct tw_snapshot tw_snapshot;
 typedef struct tw_snapshot_writer tw_snapshot_writer;
 typedef struct tw_snapshot_writer_options {
     size_t size;
     tw_snapshot_format format;        /* default TW_SNAPSHOT_ARCHIVE */
     int level;                        /* of zstd, 1 to 19; default 3. v4 is always at 3 */
-    /* Keys must outlive the writer. An archive is signed when it has one, v3 needs one: Ed25519's where both are given. v4
+    /* Keys must outlive the writer. An archive or image is signed when it has one, v3 needs one: Ed25519's where both are given. v4
      * needs the HMAC key. */
     const tw_snapshot_key *hmac_key;
     const tw_snapshot_key *ed25519_secret;
     const tw_snapshot_key *aead_key;  /* encrypts an archive; no other format */
-    uint32_t threads;                 /* that compress an archive; 0 = as many as the process may use */
+    uint32_t threads;                 /* that compress an archive or hash an image; 0 = as many as the process may use */
+    /* Images only: what is as in this snapshot isn't written, and whoever reads the image must have it. An archive or image of the
+     * same tenant, verified in full; at most TW_SNAPSHOT_MAX_DEPTH stand on one another. It must outlive the writer. */
+    const tw_snapshot *base;
 } tw_snapshot_writer_options;
+enum { TW_SNAPSHOT_MAX_DEPTH = 16 };
 #define TW_SNAPSHOT_WRITER_OPTIONS_INIT                                                                                \
     {.size = sizeof(tw_snapshot_writer_options), .format = TW_SNAPSHOT_ARCHIVE, .level = 3}
 
@@ -135,8 +147,16 @@ void tw_snapshot_writer_free(tw_snapshot_writer *writer);
  * device memory above 4 GiB, a v4 payload above 256 MiB. */
 tw_status tw_snapshot_capture(const tw_snapshot_writer *writer, const tw_snapshot_state *state, uint8_t **bytes,
                               size_t *size, tw_error *error);
+/* The same into a file, all or nothing: whoever looks, after a crash too, finds the old file or the new one. It has mode 0600.
+ * Blocks of an image that are zero become holes of the file. TW_IO. */
+tw_status tw_snapshot_save(const tw_snapshot_writer *writer, const tw_snapshot_state *state, const char *path, tw_error *error);
 
 /* ---- reading ---- */
+
+typedef enum tw_snapshot_verify {
+    TW_SNAPSHOT_VERIFY_FULL,    /* all bytes by their hashes; what is verified can't change afterwards */
+    TW_SNAPSHOT_VERIFY_TRUSTED, /* an image's pages aren't looked at; see tw_snapshot_open */
+} tw_snapshot_verify;
 
 typedef struct tw_snapshot_reader tw_snapshot_reader;
 typedef struct tw_snapshot_reader_options {
@@ -151,9 +171,11 @@ typedef struct tw_snapshot_reader_options {
     uint64_t min_sequence;
     bool has_expected_nonce;
     uint8_t expected_nonce[TW_SNAPSHOT_NONCE_SIZE];
-    uint64_t max_bytes;                    /* of a payload or an archive's memories, decompressed; default 256 MiB */
+    uint64_t max_bytes;                    /* of a payload, or the memories of an archive or image; default 256 MiB */
     uint64_t max_file;                     /* bytes of a file; default 1 GiB */
-    uint32_t threads;                      /* that decompress an archive; 0 = as many as the process may use */
+    uint32_t threads;                      /* that read an archive or image; 0 = as many as the process may use */
+    tw_snapshot_verify verify;             /* of tw_snapshot_open */
+    const tw_snapshot *base;               /* of incremental images; must outlive the reader */
 } tw_snapshot_reader_options;
 #define TW_SNAPSHOT_READER_OPTIONS_INIT                                                                                \
     {.size = sizeof(tw_snapshot_reader_options), .max_bytes = 256 << 20, .max_file = 1 << 30}
@@ -169,7 +191,7 @@ typedef enum tw_snapshot_signature {
 } tw_snapshot_signature;
 
 /* What was read. Made by the library only, which may add fields at the end. */
-typedef struct tw_snapshot {
+struct tw_snapshot {
     tw_snapshot_format format;
     uint32_t magic, version;         /* as they stand in the file; a v4 file has version 2 inside */
     tw_snapshot_signature signature; /* that was verified */
@@ -181,12 +203,30 @@ typedef struct tw_snapshot {
     uint8_t nonce[TW_SNAPSHOT_NONCE_SIZE];
     uint64_t total_uncompressed_bytes;             /* the sum of the three sizes */
     tw_span wasm_memory, device_memory, registers; /* valid until the snapshot is freed */
-} tw_snapshot;
+    bool has_content;
+    uint8_t content[32]; /* of archives and images: BLAKE3 of header and table, which hold all other hashes */
+    bool has_base;
+    uint8_t base[32];    /* of an incremental image: its base's content */
+    uint32_t depth;      /* how many snapshots it stands on */
+    const void *inside;  /* the library's own */
+};
 
 /* bytes are read during the call only. *why (may be NULL) is written by every call: the class of a refusal, or
  * TW_SNAPSHOT_CLASS_NONE. */
 tw_status tw_snapshot_restore(const tw_snapshot_reader *reader, const uint8_t *bytes, size_t size, tw_snapshot **out,
                               tw_snapshot_class *why, tw_error *error);
+/* From a file, of any format. An image's pages become a copy in memory that several instances share until they write, and that
+ * stays right whatever becomes of the file.
+ *
+ * With TW_SNAPSHOT_VERIFY_TRUSTED an image's pages are neither read nor copied: instances map the file itself, so restoring costs what
+ * is touched. Signature, header, metadata, registers and device memory are verified as ever. Only for a store of our own: the folder must be ours
+ * with mode 0700, the file a regular one, no link, ours, and not writable by others; else class "store". Who can write there
+ * can change what guests see. Of such a snapshot's wasm memory the size is known and the data are NULL: it serves
+ * tw_instance_restore and pools. A file that becomes shorter while a guest runs ends that guest's call with TW_IO.
+ *
+ * Also TW_NOT_FOUND, TW_IO. */
+tw_status tw_snapshot_open(const tw_snapshot_reader *reader, const char *path, tw_snapshot **out, tw_snapshot_class *why,
+                           tw_error *error);
 void tw_snapshot_free(tw_snapshot *snapshot);
 
 /* ---- comparing ---- */
@@ -227,6 +267,9 @@ typedef struct tw_capture_options {
  * from outside the module. Options NULL = defaults. */
 tw_status tw_instance_capture(tw_instance *instance, const tw_snapshot_writer *writer, const tw_capture_options *options,
                               uint8_t **bytes, size_t *size, tw_error *error);
+/* The same into a file, as tw_snapshot_save. */
+tw_status tw_instance_save(tw_instance *instance, const tw_snapshot_writer *writer, const tw_capture_options *options,
+                           const char *path, tw_error *error);
 
 /* A new instance that goes on where the captured one was; it is capturable itself. An export "tw_after_restore", without
  * parameters and results, is called first: the place to seed random numbers and look at clocks.

@@ -36,15 +36,20 @@ static bool is_span(tw_span span)
     return span.data || span.size == 0;
 }
 
+static tw_status read_state(const tw_snapshot_state *given, tw_snapshot_state *own, tw_error *error)
+{
+    TW_TRY(tw_options_read(own, sizeof *own, given, "tw_snapshot_state", error));
+    if (is_span(own->wasm_memory) && is_span(own->device_memory) && is_span(own->registers)) return TW_OK;
+    return tw_fail(error, TW_INVALID_ARGUMENT, "a snapshot's state: a span has a size and no data");
+}
+
 tw_status tw_snapshot_capture(const tw_snapshot_writer *writer, const tw_snapshot_state *state, uint8_t **bytes,
                               size_t *size, tw_error *error)
 {
     if (!writer || !state || !bytes || !size)
         return tw_fail(error, TW_INVALID_ARGUMENT, "tw_snapshot_capture: a required pointer is NULL");
     tw_snapshot_state own = TW_SNAPSHOT_STATE_INIT;
-    TW_TRY(tw_options_read(&own, sizeof own, state, "tw_snapshot_state", error));
-    if (!is_span(own.wasm_memory) || !is_span(own.device_memory) || !is_span(own.registers))
-        return tw_fail(error, TW_INVALID_ARGUMENT, "tw_snapshot_capture: a span has a size and no data");
+    TW_TRY(read_state(state, &own, error));
     tw_bytes out = {0};
     tw_status status = tw_snap_write(&writer->options, &own, &out, error);
     if (status != TW_OK) {
@@ -55,6 +60,19 @@ tw_status tw_snapshot_capture(const tw_snapshot_writer *writer, const tw_snapsho
     return TW_OK;
 }
 
+tw_status tw_snapshot_save(const tw_snapshot_writer *writer, const tw_snapshot_state *state, const char *path, tw_error *error)
+{
+    if (!writer || !state || !path)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "tw_snapshot_save: a required pointer is NULL");
+    tw_snapshot_state own = TW_SNAPSHOT_STATE_INIT;
+    TW_TRY(read_state(state, &own, error));
+    tw_snap_draft draft = {0};
+    tw_status status = tw_snap_draft_make(&writer->options, &own, &draft, error);
+    if (!status) status = tw_snap_draft_publish(&draft, path, error);
+    tw_snap_draft_free(&draft);
+    return status;
+}
+
 tw_status tw_instance_capture(tw_instance *instance, const tw_snapshot_writer *writer, const tw_capture_options *options,
                               uint8_t **bytes, size_t *size, tw_error *error)
 {
@@ -63,7 +81,7 @@ tw_status tw_instance_capture(tw_instance *instance, const tw_snapshot_writer *w
     tw_capture_options own = TW_CAPTURE_OPTIONS_INIT;
     TW_TRY(tw_options_read(&own, sizeof own, options, "tw_capture_options", error));
     tw_bytes out = {0};
-    tw_status status = tw_runtime_capture(instance, &writer->options, &own, &out, error);
+    tw_status status = tw_runtime_capture(instance, &writer->options, &own, &out, NULL, error);
     if (status == TW_OK) *bytes = (uint8_t *)tw_bytes_take(&out, size);
     tw_bytes_free(&out);
     return status;
@@ -80,6 +98,16 @@ tw_status tw_module_bake(tw_module *module, const tw_snapshot *snapshot, const t
     if (status == TW_OK) *bytes = (uint8_t *)tw_bytes_take(&out, size);
     tw_bytes_free(&out);
     return status;
+}
+
+tw_status tw_instance_save(tw_instance *instance, const tw_snapshot_writer *writer, const tw_capture_options *options,
+                           const char *path, tw_error *error)
+{
+    if (!instance || !writer || !path)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "tw_instance_save: a required pointer is NULL");
+    tw_capture_options own = TW_CAPTURE_OPTIONS_INIT;
+    TW_TRY(tw_options_read(&own, sizeof own, options, "tw_capture_options", error));
+    return tw_runtime_capture(instance, &writer->options, &own, NULL, path, error);
 }
 
 tw_status tw_snapshot_reader_new(const tw_snapshot_reader_options *options, tw_snapshot_reader **out, tw_error *error)
@@ -108,6 +136,17 @@ tw_status tw_snapshot_restore(const tw_snapshot_reader *reader, const uint8_t *b
     if (!reader || !out || (!bytes && size > 0))
         status = tw_fail(error, TW_INVALID_ARGUMENT, "tw_snapshot_restore: a required pointer is NULL");
     else status = tw_snap_read(&reader->options, (tw_span){bytes, size}, out, &reason);
+    if (why) *why = reason.refused;
+    return status;
+}
+
+tw_status tw_snapshot_open(const tw_snapshot_reader *reader, const char *path, tw_snapshot **out, tw_snapshot_class *why,
+                           tw_error *error)
+{
+    tw_snap_why reason = {TW_SNAPSHOT_CLASS_NONE, error};
+    tw_status status;
+    if (!reader || !path || !out) status = tw_fail(error, TW_INVALID_ARGUMENT, "tw_snapshot_open: a required pointer is NULL");
+    else status = tw_snap_open(&reader->options, path, out, &reason);
     if (why) *why = reason.refused;
     return status;
 }

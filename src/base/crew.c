@@ -12,12 +12,14 @@ static void *start(void *crew)
     return NULL;
 }
 
-/* They aren't the ones that the process's signals are for. */
+/* They aren't the ones that the process's signals are for. Faults are their own: they may touch a guest's memory (memory/faults.h), and
+ * a fault whose signal is blocked kills the process. */
 static size_t start_threads(tw_crew *crew, pthread_t *threads, size_t wanted)
 {
     sigset_t all, before;
     size_t started = 0;
     sigfillset(&all);
+    sigdelset(&all, SIGSEGV), sigdelset(&all, SIGBUS), sigdelset(&all, SIGFPE), sigdelset(&all, SIGILL);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (started < wanted && pthread_create(&threads[started], NULL, start, crew) == 0) started++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -23,8 +23,8 @@ static inline bool tw_crew_take(tw_crew *crew, size_t *index)
     return *index < crew->count;
 }
 
-/* Runs `work` in the calling thread and in up to threads - 1 more, 63 at most. They take no signals: these are for the
- * program's own threads. Those that can't be had are done without. Everything that they wrote is seen afterwards. */
+/* Runs `work` in the calling thread and in up to threads - 1 more, 63 at most. They take no signals but their own faults: these
+ * are for the program's own threads. Those that can't be had are done without. Everything that they wrote is seen afterwards. */
 void tw_crew_run(tw_crew *crew, uint32_t threads);
 
 #endif

@@ -131,7 +131,7 @@ int cli_state_refused(bool json, const char *path, tw_snapshot_class why, const 
 
 /* ---- writing ---- */
 
-static const tw_snapshot_format formats[] = {TW_SNAPSHOT_ARCHIVE, TW_SNAPSHOT_V2, TW_SNAPSHOT_V3, TW_SNAPSHOT_V4};
+static const tw_snapshot_format formats[] = {TW_SNAPSHOT_ARCHIVE, TW_SNAPSHOT_V2, TW_SNAPSHOT_V3, TW_SNAPSHOT_V4, TW_SNAPSHOT_IMAGE};
 
 tw_snapshot_format cli_format_at(int index) { return formats[index]; }
 
@@ -142,6 +142,7 @@ const char *cli_format_name(tw_snapshot_format format)
     case TW_SNAPSHOT_V2: return "v2";
     case TW_SNAPSHOT_V3: return "v3";
     case TW_SNAPSHOT_V4: return "v4";
+    case TW_SNAPSHOT_IMAGE: return "image";
     }
     return "unknown";
 }

@@ -27,9 +27,9 @@ typedef struct cli_reading {
 #define CLI_READING_OPTIONS(settings)                                                                                  \
     {CLI_HEADING, 0, NULL, NULL, 0, CLI_KEYS_HEADING, CLI_HINT_NONE},                                                  \
     {CLI_TEXT, 0, "hmac-key-file", "FILE", offsetof(settings, reading.hmac_key),                                       \
-     "the key of v3, v4 and archives signed with HMAC-SHA256", CLI_HINT_FILE},                                         \
+     "the key of v3, v4, archives and images signed with HMAC-SHA256", CLI_HINT_FILE},                                         \
     {CLI_TEXT, 0, "ed25519-public-key-file", "FILE", offsetof(settings, reading.ed25519_public),                       \
-     "the public key of v3 and archives signed with Ed25519", CLI_HINT_FILE},                                          \
+     "the public key of v3, archives and images signed with Ed25519", CLI_HINT_FILE},                                          \
     {CLI_TEXT, 0, "aead-key-file", "FILE", offsetof(settings, reading.aead_key),                                       \
      "the key of encrypted files; others are refused then", CLI_HINT_FILE},                                            \
     {CLI_HEADING, 0, NULL, NULL, 0, "What is demanded", CLI_HINT_NONE},                                                \
@@ -64,17 +64,17 @@ typedef struct cli_writing {
     uint64_t sequence;
 } cli_writing;
 
-#define CLI_FORMATS "archive|v2|v3|v4"
+#define CLI_FORMATS "archive|v2|v3|v4|image"
 tw_snapshot_format cli_format_at(int index);
 const char *cli_format_name(tw_snapshot_format format);
 
 #define CLI_WRITING_OPTIONS(settings)                                                                                  \
     {CLI_CHOICE, 0, "to", CLI_FORMATS, offsetof(settings, writing.to),                                                 \
-     "the format; archive (ours) when nothing is said", CLI_HINT_NONE},                                                \
+     "the format; archive (ours) when nothing is said; an image (ours) is larger, and guests start from it at once", CLI_HINT_NONE},                                                \
     {CLI_TEXT, 0, "sign-hmac-key-file", "FILE", offsetof(settings, writing.hmac_key),                                  \
-     "signs with HMAC-SHA256: archive, v3, v4, which must be", CLI_HINT_FILE},                                         \
+     "signs with HMAC-SHA256: archive, image, v3, v4, which must be", CLI_HINT_FILE},                                         \
     {CLI_TEXT, 0, "sign-ed25519-key-file", "FILE", offsetof(settings, writing.ed25519_secret),                         \
-     "signs with this seed of an Ed25519 key: archive, v3", CLI_HINT_FILE},                                            \
+     "signs with this seed of an Ed25519 key: archive, image, v3", CLI_HINT_FILE},                                            \
     {CLI_TEXT, 0, "encrypt-key-file", "FILE", offsetof(settings, writing.aead_key), "encrypts an archive",             \
      CLI_HINT_FILE}
 #define CLI_NAMING_OPTIONS(settings)                                                                                   \

@@ -228,7 +228,36 @@ static tw_status take(capture *c, tw_span memory)
     return TW_OK;
 }
 
-static tw_status write(capture *c, const tw_snapshot_writer_options *writer, const tw_capture_options *options, tw_bytes *out)
+/* Where what is captured goes. */
+typedef struct target {
+    const tw_snapshot_writer_options *writer;
+    tw_bytes *out;
+    const char *path; /* instead */
+} target;
+
+/* A page whose file was gone when it was read is zero now, and not what the guest had. */
+static tw_status check_lost(const capture *c)
+{
+    const tw_slot *slot = tw_runtime_slot(c->instance->module, c->instance->store);
+    return slot && atomic_load(&slot->lost) ? tw_runtime_lost(c->error) : TW_OK;
+}
+
+static tw_status put(capture *c, const tw_snapshot_state *state, const target *to)
+{
+    tw_snap_draft draft = {0};
+    TW_TRY(check_lost(c));
+    if (!to->path) {
+        TW_TRY(tw_snap_write(to->writer, state, to->out, c->error));
+        return check_lost(c);
+    }
+    tw_status status = tw_snap_draft_make(to->writer, state, &draft, c->error);
+    if (!status) status = check_lost(c);
+    if (!status) status = tw_snap_draft_publish(&draft, to->path, c->error);
+    tw_snap_draft_free(&draft);
+    return status;
+}
+
+static tw_status write(capture *c, const target *to, const tw_capture_options *options)
 {
     const tw_slot *slot = tw_runtime_slot(c->instance->module, c->instance->store);
     tw_span memory = slot ? (tw_span){slot->base, atomic_load(&slot->size)} : (tw_span){0};
@@ -248,7 +277,7 @@ static tw_status write(capture *c, const tw_snapshot_writer_options *writer, con
     state.wasm_memory = memory;
     state.device_memory = buffers;
     state.registers = (tw_span){(const uint8_t *)blob.data, blob.size};
-    tw_status status = blob.failed ? tw_fail_memory(c->error) : tw_snap_write(writer, &state, out, c->error);
+    tw_status status = blob.failed ? tw_fail_memory(c->error) : put(c, &state, to);
     tw_bytes_free(&blob);
     free(storage);
     return status;
@@ -256,7 +285,7 @@ static tw_status write(capture *c, const tw_snapshot_writer_options *writer, con
 
 /* As a run of its own: no call may begin meanwhile, and one that goes on says so. */
 tw_status tw_runtime_capture(tw_instance *instance, const tw_snapshot_writer_options *writer, const tw_capture_options *options,
-                             tw_bytes *out, tw_error *error)
+                             tw_bytes *out, const char *path, tw_error *error)
 {
     if (!tw_runtime_is_capturable(instance))
         return tw_fail(error, TW_INVALID_ARGUMENT, "the instance wasn't spawned to be captured: set `capturable` in its options");
@@ -264,7 +293,8 @@ tw_status tw_runtime_capture(tw_instance *instance, const tw_snapshot_writer_opt
     tw_arena arena;
     tw_arena_init(&arena, TW_ARENA_NO_LIMIT);
     capture c = {.instance = instance, .arena = &arena, .error = error};
-    tw_status status = write(&c, writer, options, out);
+    const target to = {writer, out, path};
+    tw_status status = write(&c, &to, options);
     tw_arena_free(&arena);
     tw_stop_end(&instance->stopper);
     return status;

@@ -276,7 +276,7 @@ static bool is_lost(const tw_instance *instance)
     return slot && atomic_load_explicit(&slot->lost, memory_order_relaxed);
 }
 
-static tw_status lost(tw_error *error)
+tw_status tw_runtime_lost(tw_error *error)
 {
     return tw_fail(error, TW_IO, "a file that the guest's memory is mapped from has become shorter or can't be read: what the memory "
                                  "holds isn't known any more");
@@ -292,7 +292,7 @@ static tw_status run(tw_instance *instance, uint32_t index, tw_raw *raw, size_t 
     if (instance->stubs && status != TW_OK) tw_stubs_broken_off(instance->store);
     tw_stop reason = tw_stop_end(&instance->stopper);
     if (status != TW_OK) instance->spoiled = true;
-    if (is_lost(instance)) return lost(error);
+    if (is_lost(instance)) return tw_runtime_lost(error);
     return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "instance/state.h"
+#include "snapshot/snapshot.h"
 
 #define PAGE 65536u
 
@@ -129,30 +130,51 @@ static tw_status set_up_wasi(const tw_registers *r, const tw_wasi_options *given
 
 /* ---- the spawn ---- */
 
-static tw_status restore(tw_module *module, const tw_snapshot *snapshot, const tw_spawn_options *given, tw_arena *arena,
-                         tw_instance **out, tw_error *error)
+/* An image of a file: its pages are mapped, not copied. */
+static tw_status find_image(const tw_snapshot *snapshot, tw_image **out, tw_error *error)
 {
-    tw_registers r;
-    tw_wasi_options wasi;
-    tw_spawn_options options = *given;
+    const tw_snap_backing *backing = tw_snap_backing_of(snapshot);
+    if (!backing || !snapshot->wasm_memory.size) return TW_OK;
+    tw_extent extents[TW_SNAP_RUNS];
+    for (uint32_t i = 0; i < backing->run_count; i++)
+        extents[i] = (tw_extent){(size_t)backing->runs[i].at, (size_t)backing->runs[i].size, (size_t)backing->runs[i].in_file};
+    return tw_image_of_file(backing->file, snapshot->wasm_memory.size, extents, backing->run_count, out, error);
+}
+
+tw_status tw_runtime_prepare_restoring(tw_module *module, const tw_snapshot *snapshot, const tw_spawn_options *given, tw_arena *arena,
+                                       tw_restoring *out, tw_error *error)
+{
+    tw_registers *r = &out->registers;
+    *out = (tw_restoring){.options = *given};
     if (given->tenant != snapshot->tenant)
         return tw_fail(error, TW_UNTRUSTED, "the snapshot is of tenant 0x%" PRIx64 ", not of 0x%" PRIx64, snapshot->tenant, given->tenant);
-    TW_TRY(tw_registers_read(snapshot->registers, arena, &r, error));
-    TW_TRY(tw_runtime_check_state(module, snapshot, &r, error));
-    if (r.has_wasi) TW_TRY(set_up_wasi(&r, given->wasi, arena, &wasi, error));
-    options.wasi = r.has_wasi ? &wasi : NULL;
-    options.capturable = true;
-    if (r.max_memory && (!options.max_memory || options.max_memory > r.max_memory)) options.max_memory = r.max_memory;
-    tw_put_back from = {&r, snapshot->wasm_memory, snapshot->device_memory, given->buffers};
-    return tw_runtime_spawn(module, &options, &from, out, error);
+    TW_TRY(tw_registers_read(snapshot->registers, arena, r, error));
+    TW_TRY(tw_runtime_check_state(module, snapshot, r, error));
+    if (r->has_wasi) TW_TRY(set_up_wasi(r, given->wasi, arena, &out->wasi, error));
+    out->options.wasi = r->has_wasi ? &out->wasi : NULL;
+    out->options.capturable = true;
+    if (r->max_memory && (!out->options.max_memory || out->options.max_memory > r->max_memory)) out->options.max_memory = r->max_memory;
+    out->from = (tw_put_back){r, snapshot->wasm_memory, NULL, snapshot->device_memory, given->buffers};
+    TW_TRY(find_image(snapshot, &out->from.image, error));
+    if (out->from.image || snapshot->wasm_memory.data || !snapshot->wasm_memory.size) return TW_OK;
+    return tw_fail(error, TW_INVALID_ARGUMENT, "the snapshot's memory has a size and no data");
+}
+
+void tw_runtime_stop_restoring(tw_restoring *restoring)
+{
+    tw_image_release(restoring->from.image);
+    restoring->from.image = NULL;
 }
 
 tw_status tw_runtime_restore(tw_module *module, const tw_snapshot *snapshot, const tw_spawn_options *options,
                              tw_instance **out, tw_error *error)
 {
     tw_arena arena;
+    tw_restoring restoring;
     tw_arena_init(&arena, TW_ARENA_NO_LIMIT);
-    tw_status status = restore(module, snapshot, options, &arena, out, error);
+    tw_status status = tw_runtime_prepare_restoring(module, snapshot, options, &arena, &restoring, error);
+    if (!status) status = tw_runtime_spawn(module, &restoring.options, &restoring.from, out, error);
+    tw_runtime_stop_restoring(&restoring);
     tw_arena_free(&arena);
     return status;
 }
@@ -186,18 +208,28 @@ static tw_status check_lent(const tw_instance *instance, tw_span from, tw_error 
     return TW_OK;
 }
 
-static tw_status put_memory(tw_instance *instance, tw_span from, tw_error *error)
+/* What it held before has to go, and its pages stay the host's. */
+static tw_status fill_lent(const tw_slot *slot, tw_span from, tw_error *error)
+{
+    if (!from.data && from.size)
+        return tw_fail(error, TW_UNSUPPORTED, "an image that is taken on trust can't be put into a memory of the host's: verify it in full");
+    if (from.size) memcpy(slot->base, from.data, from.size);
+    return TW_OK;
+}
+
+static tw_status put_memory(tw_instance *instance, const tw_put_back *from, tw_error *error)
 {
     tw_handle memory;
-    const tw_slot *slot = tw_runtime_slot(instance->module, instance->store);
+    tw_slot *slot = tw_runtime_slot(instance->module, instance->store);
     if (!slot) return TW_OK;
-    TW_TRY(check_lent(instance, from, error));
-    uint64_t more = (from.size - atomic_load(&slot->size)) / PAGE;
+    TW_TRY(check_lent(instance, from->memory, error));
+    uint64_t more = (from->memory.size - atomic_load(&slot->size)) / PAGE;
     if (!tw_store_export(instance->store, "tw:linear", TW_HANDLE_MEMORY, &memory)) return doesnt_fit(error, "no memory");
     if (more && !tw_store_memory_grow(instance->store, &memory, more))
-        return tw_fail(error, TW_LIMIT, "the snapshot's memory of %zu bytes is over a limit here", from.size);
-    if (instance->lent) memcpy(slot->base, from.data, from.size);
-    else copy_pages(slot->base, from);
+        return tw_fail(error, TW_LIMIT, "the snapshot's memory of %zu bytes is over a limit here", from->memory.size);
+    if (instance->lent) return fill_lent(slot, from->memory, error);
+    if (from->image) return tw_slot_put_image(slot, from->image, error);
+    copy_pages(slot->base, from->memory);
     return TW_OK;
 }
 
@@ -251,7 +283,7 @@ tw_status tw_runtime_put_back(tw_instance *instance, const tw_put_back *from, tw
 {
     const tw_registers *r = from->registers;
     TW_TRY(tw_own_buffers_put(&instance->buffers, from->where, instance->tenant, r, from->buffers, error));
-    TW_TRY(put_memory(instance, from->memory, error));
+    TW_TRY(put_memory(instance, from, error));
     for (uint32_t i = 0; i < r->global_count; i++) TW_TRY(put_global(instance, &r->globals[i], error));
     for (uint32_t i = 0; i < r->table_count; i++) TW_TRY(put_table(instance, &r->tables[i], error));
     return put_drops(instance, r, error);

@@ -231,6 +231,8 @@ tw_status tw_runtime_call(tw_instance *instance, const char *name, const tw_val 
 tw_status tw_runtime_memory(tw_instance *instance, const char *name, uint8_t **base, size_t *size, tw_error *error);
 /* The user's memory 0; NULL when the module has none. */
 tw_slot *tw_runtime_slot(const tw_module *module, const tw_store *store);
+/* Fails: a file behind the memory is gone. */
+tw_status tw_runtime_lost(tw_error *error);
 void tw_runtime_free(tw_instance *instance);
 
 /* An instance that can be reset. It is as after a reset: its start comes with tw_runtime_start_again. */

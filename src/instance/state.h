@@ -17,15 +17,31 @@
 /* What a new instance is to begin with; lives during the spawn. */
 struct tw_put_back {
     const tw_registers *registers;
-    tw_span memory, buffers;
+    tw_span memory;      /* data may be NULL where there is an image */
+    tw_image *image;     /* to be mapped; NULL: the memory is copied */
+    tw_span buffers;
     const tw_buffer_restoring *where; /* buffers are made */
 };
 
+/* A snapshot that fits a module, and how instances of it are spawned. Keeps `image`; all else lies in the arena or is the
+ * snapshot's or the options'. */
+typedef struct tw_restoring {
+    tw_registers registers;
+    tw_wasi_options wasi;
+    tw_spawn_options options;
+    tw_put_back from;
+} tw_restoring;
+/* Everything that can be looked at before an instance is made. Let go with tw_runtime_stop_restoring, after a failure too. */
+tw_status tw_runtime_prepare_restoring(tw_module *module, const tw_snapshot *snapshot, const tw_spawn_options *options, tw_arena *arena,
+                                       tw_restoring *out, tw_error *error);
+void tw_runtime_stop_restoring(tw_restoring *restoring);
+
 /* Keeps a copy of what the guest is told by WASI, for captures. */
 tw_status tw_runtime_keep_wasi(tw_instance *instance, const tw_wasi_options *options, tw_error *error);
-/* Appends the file. TW_BUSY in a call, TW_TERMINATED, TW_UNSUPPORTED for what can't be written down. */
+/* The file into `out`, which is empty; or, where path isn't NULL, to that path, all or nothing. TW_BUSY in a call, TW_TERMINATED,
+ * TW_UNSUPPORTED for what can't be written down. */
 tw_status tw_runtime_capture(tw_instance *instance, const tw_snapshot_writer_options *writer, const tw_capture_options *options,
-                             tw_bytes *out, tw_error *error);
+                             tw_bytes *out, const char *path, tw_error *error);
 /* options->buffers isn't NULL. */
 tw_status tw_runtime_restore(tw_module *module, const tw_snapshot *snapshot, const tw_spawn_options *options,
                              tw_instance **out, tw_error *error);

@@ -3,13 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "memory/budget.h"
+#include "memory/faults.h"
 #include "os/whole.h"
 
 /* ---- extents ---- */
@@ -73,29 +74,42 @@ static tw_status fill(tw_image *image, const uint8_t *memory, tw_error *error)
 
 static void destroy(tw_image *image)
 {
+    if (image->view && image->foreign) tw_faults_remove(image->view);
     if (image->view) munmap((void *)image->view, image->bytes);
     if (image->file >= 0) close(image->file);
-    tw_budget_give(TW_BUDGET_COMMITTED, image->bytes);
-    tw_account_give(image->account, TW_ACCOUNT_IMAGES, image->bytes);
+    tw_budget_give(TW_BUDGET_COMMITTED, image->charged);
+    tw_account_give(image->account, TW_ACCOUNT_IMAGES, image->charged);
     tw_account_drop(image->account);
+    free(image->extents);
     free(image);
+}
+
+static tw_image *create(size_t size, uint32_t most_extents)
+{
+    tw_image *image = calloc(1, sizeof *image);
+    tw_extent *extents = calloc((size_t)most_extents + 1, sizeof *extents);
+    if (!image || !extents) {
+        free(image);
+        free(extents);
+        return NULL;
+    }
+    atomic_init(&image->references, 1);
+    image->file = -1;
+    image->size = size;
+    image->extents = extents;
+    return image;
 }
 
 tw_status tw_image_new(const uint8_t *memory, size_t size, tw_image **out, tw_error *error)
 {
-    if (size % TW_IMAGE_PAGE) return tw_fail(error, TW_INTERNAL, "an image of %zu bytes, which are no whole pages", size);
-    tw_image *image = calloc(1, sizeof *image);
+    tw_image *image = create(size, TW_IMAGE_EXTENTS);
     TW_TRY_ALLOC(image, error);
-    atomic_init(&image->references, 1);
-    image->file = -1;
-    image->size = size;
     find_extents(image, memory);
     tw_status status = tw_budget_take(TW_BUDGET_COMMITTED, image->bytes, error);
-    if (status != TW_OK) {
-        free(image);
-        return status;
+    if (status == TW_OK) {
+        image->charged = image->bytes;
+        status = fill(image, memory, error);
     }
-    status = fill(image, memory, error);
     if (status == TW_OK) *out = image;
     else destroy(image);
     return status;
@@ -103,8 +117,52 @@ tw_status tw_image_new(const uint8_t *memory, size_t size, tw_image **out, tw_er
 
 tw_status tw_image_charge(tw_image *image, tw_account *account, tw_error *error)
 {
-    TW_TRY(tw_account_take(account, TW_ACCOUNT_IMAGES, image->bytes, error));
+    TW_TRY(tw_account_take(account, TW_ACCOUNT_IMAGES, image->charged, error));
     image->account = tw_account_hold(account);
+    return TW_OK;
+}
+
+/* ---- of files that others have, too ---- */
+
+tw_status tw_image_of_file(int file, size_t size, const tw_extent *extents, uint32_t count, tw_image **out, tw_error *error)
+{
+    struct stat about;
+    tw_image *image = create(size, count);
+    TW_TRY_ALLOC(image, error);
+    image->foreign = true;
+    if (count) memcpy(image->extents, extents, count * sizeof *extents);
+    image->extent_count = count;
+    image->file = fcntl(file, F_DUPFD_CLOEXEC, 0);
+    if (image->file < 0 || fstat(image->file, &about)) {
+        destroy(image);
+        return tw_fail(error, TW_IO, "can't keep a memory's image open: %s", strerror(errno));
+    }
+    image->bytes = (size_t)about.st_size;
+    *out = image;
+    return TW_OK;
+}
+
+/* In a signal handler. */
+static tw_fault_verdict on_lost_view(void *context, const tw_fault *fault)
+{
+    tw_image *image = context;
+    void *page = (void *)((uintptr_t)fault->address & ~(uintptr_t)(TW_IMAGE_PAGE - 1));
+    if (!fault->is_bus) return TW_FAULT_PASS;
+    atomic_store(&image->lost, true);
+    bool mapped = mmap(page, TW_IMAGE_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+    return mapped ? TW_FAULT_SERVED : TW_FAULT_PASS;
+}
+
+tw_status tw_image_make_readable(tw_image *image, tw_error *error)
+{
+    if (image->view || !image->extent_count) return TW_OK;
+    void *view = mmap(NULL, image->bytes, PROT_READ, MAP_PRIVATE, image->file, 0);
+    if (view == MAP_FAILED) return tw_fail(error, TW_LIMIT, "can't map a memory's image of %zu bytes", image->bytes);
+    if (!tw_faults_add(view, image->bytes, on_lost_view, image)) {
+        munmap(view, image->bytes);
+        return tw_fail_memory(error);
+    }
+    image->view = view;
     return TW_OK;
 }
 
@@ -117,9 +175,13 @@ void tw_image_release(tw_image *image)
 
 const uint8_t *tw_image_page(const tw_image *image, size_t at)
 {
-    for (uint32_t i = 0; i < image->extent_count; i++) {
-        const tw_extent *e = &image->extents[i];
-        if (at >= e->at && at - e->at < e->size) return image->view + e->in_file + (at - e->at);
+    uint32_t low = 0, high = image->extent_count; /* the first extent that begins behind it */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (image->extents[middle].at <= at) low = middle + 1;
+        else high = middle;
     }
-    return NULL;
+    if (!low) return NULL;
+    const tw_extent *e = &image->extents[low - 1];
+    return at - e->at < e->size ? image->view + e->in_file + (at - e->at) : NULL;
 }

@@ -260,10 +260,8 @@ static bool compare(const tw_slot *slot)
 
 /* ---- all ---- */
 
-bool tw_reset(tw_slot *slot, tw_reset_way way)
+static bool reset_by(tw_slot *slot, tw_reset_way way)
 {
-    if (way == TW_RESET_CHEAPEST) way = tw_reset_choose(slot->image->size);
-    if (!tw_reset_can(way) || !tw_slot_shrink(slot, slot->image->size)) return false;
     switch (way) {
     case TW_RESET_COPY: return copy(slot);
     case TW_RESET_SCAN: return scan(slot, restore_region);
@@ -273,4 +271,12 @@ bool tw_reset(tw_slot *slot, tw_reset_way way)
     case TW_RESET_REMAP: return tw_slot_map_image(slot);
     default: return false;
     }
+}
+
+/* What a file that became shorter has left of an image isn't the image. */
+bool tw_reset(tw_slot *slot, tw_reset_way way)
+{
+    if (way == TW_RESET_CHEAPEST) way = tw_reset_choose(slot->image->size);
+    if (!tw_reset_can(way) || !tw_slot_shrink(slot, slot->image->size) || !reset_by(slot, way)) return false;
+    return !atomic_load(&slot->lost) && !atomic_load(&slot->image->lost);
 }

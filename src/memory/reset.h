@@ -39,7 +39,7 @@ bool tw_reset_can(tw_reset_way way);
 /* The one that CHEAPEST stands for. */
 tw_reset_way tw_reset_choose(size_t size);
 
-/* Of a slot that isn't running and in which tw_slot_put_image was called with this image; its size is the image's afterwards.
+/* Of a slot that isn't running and in which tw_slot_put_image was called with this image, which has a view; its size is the image's afterwards.
  * False when the system refuses: the contents are undefined, give the slot back. Owner's thread. */
 bool tw_reset(tw_slot *slot, tw_reset_way way);
 

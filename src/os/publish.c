@@ -15,7 +15,7 @@
 
 static int open_at(int folder, const char *name, int flags, mode_t mode) { return openat(folder, name, flags, mode); }
 
-const tw_publish_calls tw_publish_system = {open_at, write, fsync, close, renameat, unlinkat};
+const tw_publish_calls tw_publish_system = {open_at, write, fsync, close, renameat, unlinkat, lseek};
 
 typedef struct publishing {
     const tw_publish_calls *calls;
@@ -59,17 +59,29 @@ static int open_temporary(publishing *p)
     return file;
 }
 
-static int fill(publishing *p, int file, const void *bytes, size_t size)
+static int write_parts(publishing *p, int file, const tw_publish_part *parts, size_t count)
 {
-    if (!write_all(p, file, bytes, size)) return failed(p, "write");
+    uint64_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].offset != at && p->calls->seek(file, (off_t)parts[i].offset, SEEK_SET) < 0) return failed(p, "seek");
+        if (!write_all(p, file, parts[i].bytes, parts[i].size)) return failed(p, "write");
+        at = parts[i].offset + parts[i].size;
+    }
+    return 0;
+}
+
+static int fill(publishing *p, int file, const tw_publish_part *parts, size_t count)
+{
+    int error = write_parts(p, file, parts, count);
+    if (error) return error;
     return p->calls->fsync(file) ? failed(p, "fsync") : 0;
 }
 
-static int put(publishing *p, const void *bytes, size_t size)
+static int put(publishing *p, const tw_publish_part *parts, size_t count)
 {
     int file = open_temporary(p);
     if (file < 0) return failed(p, "open");
-    int error = fill(p, file, bytes, size);
+    int error = fill(p, file, parts, count);
     if (p->calls->close(file) && !error) error = failed(p, "close");
     if (!error && p->calls->rename(p->folder, p->temporary, p->folder, p->name)) error = failed(p, "rename");
     if (error) p->calls->unlink(p->folder, p->temporary, 0);
@@ -77,11 +89,11 @@ static int put(publishing *p, const void *bytes, size_t size)
     return error;
 }
 
-static int in_folder(publishing *p, const void *bytes, size_t size)
+static int in_folder(publishing *p, const tw_publish_part *parts, size_t count)
 {
     p->folder = p->calls->open(AT_FDCWD, p->folder_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (p->folder < 0) return failed(p, "open the folder");
-    int error = put(p, bytes, size);
+    int error = put(p, parts, count);
     p->calls->close(p->folder);
     return error;
 }
@@ -95,7 +107,7 @@ static void split(publishing *p, char *path)
     if (slash) *slash = 0;
 }
 
-int tw_publish_by(const tw_publish_calls *calls, const char *path, const void *bytes, size_t size, const char **step)
+int tw_publish_by(const tw_publish_calls *calls, const char *path, const tw_publish_part *parts, size_t count, const char **step)
 {
     publishing p = {.calls = calls, .step = step};
     struct stat about;
@@ -113,12 +125,18 @@ int tw_publish_by(const tw_publish_calls *calls, const char *path, const void *b
     char *real = exists ? realpath(path, NULL) : strdup(path);
     if (!real) return failed(&p, "find");
     split(&p, real);
-    int error = in_folder(&p, bytes, size);
+    int error = in_folder(&p, parts, count);
     free(real);
     return error;
 }
 
 int tw_publish(const char *path, const void *bytes, size_t size, const char **step)
 {
-    return tw_publish_by(&tw_publish_system, path, bytes, size, step);
+    const tw_publish_part all = {0, bytes, size};
+    return tw_publish_parts(path, &all, 1, step);
+}
+
+int tw_publish_parts(const char *path, const tw_publish_part *parts, size_t count, const char **step)
+{
+    return tw_publish_by(&tw_publish_system, path, parts, count, step);
 }

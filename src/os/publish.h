@@ -3,6 +3,7 @@
 #define TW_OS_PUBLISH_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Writes a file so that whoever looks, at any moment and after any crash, finds the old one or the new one, whole:
@@ -15,6 +16,14 @@
  * thread. */
 int tw_publish(const char *path, const void *bytes, size_t size, const char **step);
 
+/* The same of parts, by ascending offset: what is between them is zero, and a hole where the file system has those. */
+typedef struct tw_publish_part {
+    uint64_t offset;
+    const void *bytes;
+    size_t size;
+} tw_publish_part;
+int tw_publish_parts(const char *path, const tw_publish_part *parts, size_t count, const char **step);
+
 /* ---- for tests ---- */
 
 /* The system calls that it makes, so that each can be made to fail. */
@@ -25,8 +34,9 @@ typedef struct tw_publish_calls {
     int (*close)(int file);
     int (*rename)(int from_folder, const char *from, int to_folder, const char *to);
     int (*unlink)(int folder, const char *name, int flags);
+    off_t (*seek)(int file, off_t offset, int whence); /* where there is a hole */
 } tw_publish_calls;
 extern const tw_publish_calls tw_publish_system;
-int tw_publish_by(const tw_publish_calls *calls, const char *path, const void *bytes, size_t size, const char **step);
+int tw_publish_by(const tw_publish_calls *calls, const char *path, const tw_publish_part *parts, size_t count, const char **step);
 
 #endif

@@ -45,7 +45,7 @@ bash offers commands, options and the words of a choice:
   $ bash complete.sh snapshot ver
   verify
   $ bash complete.sh snapshot save --to ''
-  archive v2 v3 v4
+  archive v2 v3 v4 image
   $ bash complete.sh snapshot restore --absent; bash complete.sh snapshot restore --expect
   ~
   --expect-nonce

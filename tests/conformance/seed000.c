@@ -18,6 +18,13 @@ static void the_archive_gives_a_heap_back(void **state)
     round_trip_from_the_heap(&archive_ed25519);
 }
 
+static void the_image_gives_a_heap_back(void **state)
+{
+    (void)state;
+    round_trip_from_the_heap(&image);
+    round_trip_from_the_heap(&image_ed25519);
+}
+
 static void v2_gives_a_heap_back(void **state)
 {
     (void)state;
@@ -88,7 +95,7 @@ static void destinations_of_another_length_are_not_filled(void **state)
 static void other_lengths_come_back_as_well(void **state)
 {
     (void)state;
-    static const form *const forms[] = {&archive, &v2, &v3, &v4};
+    static const form *const forms[] = {&archive, &image, &v2, &v3, &v4};
     static uint8_t bytes[WASM_SIZE + 1];
     fill_wasm_pattern(bytes, sizeof bytes);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -104,6 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_archive_gives_a_heap_back),
+        cmocka_unit_test(the_image_gives_a_heap_back),
         cmocka_unit_test(v2_gives_a_heap_back),
         cmocka_unit_test(v3_gives_a_heap_back),
         cmocka_unit_test(v4_gives_a_heap_back),

@@ -63,11 +63,13 @@ typedef struct form {
 
 static const form archive = {TW_SNAPSHOT_ARCHIVE, false, TW_SNAPSHOT_ARCHIVE_MAGIC, TW_SNAPSHOT_ARCHIVE_VERSION};
 static const form archive_ed25519 = {TW_SNAPSHOT_ARCHIVE, true, TW_SNAPSHOT_ARCHIVE_MAGIC, TW_SNAPSHOT_ARCHIVE_VERSION};
+static const form image = {TW_SNAPSHOT_IMAGE, false, TW_SNAPSHOT_IMAGE_MAGIC, TW_SNAPSHOT_IMAGE_VERSION};
+static const form image_ed25519 = {TW_SNAPSHOT_IMAGE, true, TW_SNAPSHOT_IMAGE_MAGIC, TW_SNAPSHOT_IMAGE_VERSION};
 static const form v2 = {TW_SNAPSHOT_V2, false, TW_SNAPSHOT_MAGIC, TW_SNAPSHOT_VERSION};
 static const form v3 = {TW_SNAPSHOT_V3, false, TW_SNAPSHOT_MAGIC, TW_SNAPSHOT_VERSION_SIGNED};
 static const form v3_ed25519 = {TW_SNAPSHOT_V3, true, TW_SNAPSHOT_MAGIC, TW_SNAPSHOT_VERSION_SIGNED};
 static const form v4 = {TW_SNAPSHOT_V4, false, TW_SNAPSHOT_MAGIC, TW_SNAPSHOT_VERSION};
-static const form *const all_forms[] = {&archive, &archive_ed25519, &v2, &v3, &v3_ed25519, &v4};
+static const form *const all_forms[] = {&archive, &archive_ed25519, &image, &image_ed25519, &v2, &v3, &v3_ed25519, &v4};
 enum { FORMS = sizeof all_forms / sizeof *all_forms };
 
 static tw_snapshot_key *hmac, *secret, *public_key; /* from make_keys to free_keys */

@@ -129,19 +129,19 @@ static void hash(tw_span first, tw_span second, uint8_t out[TW_BLAKE3_SIZE])
 /* The bytes as an archive whose hashes are right. */
 static void read_as_archive(const tw_snapshot_reader_options *options, const uint8_t *data, size_t size)
 {
-    enum { TABLE = TW_ARCHIVE_SECTIONS * TW_ARCHIVE_ENTRY };
-    if (size < TW_ARCHIVE_HEAD + TABLE) return;
+    enum { TABLE = TW_ARCHIVE_SECTIONS * TW_ENVELOPE_ENTRY };
+    if (size < TW_ENVELOPE_HEAD + TABLE) return;
     uint8_t *bytes = malloc(size);
     require(bytes != NULL);
     memcpy(bytes, data, size);
     tw_put_little32(bytes, TW_SNAPSHOT_ARCHIVE_MAGIC);
     for (size_t i = 0; i < TW_ARCHIVE_SECTIONS; i++) {
-        uint8_t *entry = bytes + TW_ARCHIVE_HEAD + i * TW_ARCHIVE_ENTRY;
+        uint8_t *entry = bytes + TW_ENVELOPE_HEAD + i * TW_ENVELOPE_ENTRY;
         uint64_t offset = tw_little64(entry + 8), length = tw_little64(entry + 16);
         if (offset <= size && length <= size - offset)
-            hash((tw_span){bytes + offset, (size_t)length}, (tw_span){NULL, 0}, entry + TW_ARCHIVE_BOUND);
+            hash((tw_span){bytes + offset, (size_t)length}, (tw_span){NULL, 0}, entry + TW_ENVELOPE_HASH_AT);
     }
-    hash((tw_span){bytes, TW_ARCHIVE_HASHED}, (tw_span){bytes + TW_ARCHIVE_HEAD, TABLE}, bytes + TW_ARCHIVE_HASHED);
+    hash((tw_span){bytes, TW_ENVELOPE_HASHED}, (tw_span){bytes + TW_ENVELOPE_HEAD, TABLE}, bytes + TW_ENVELOPE_HASHED);
     read_with(options, bytes, size);
     free(bytes);
 }

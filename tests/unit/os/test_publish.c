@@ -111,19 +111,23 @@ static int f_fsync(int file) { return fails() ? -1 : fsync(file); }
 static int f_close(int file) { bool f = fails(); close(file); return f ? -1 : 0; }
 static int f_rename(int from, const char *a, int to, const char *b) { return fails() ? -1 : renameat(from, a, to, b); }
 static int f_unlink(int at, const char *name, int flags) { return unlinkat(at, name, flags); }
+static off_t f_seek(int file, off_t offset, int whence) { return fails() ? -1 : lseek(file, offset, whence); }
 
 static void whatever_fails_the_old_file_or_the_new_is_there(void **state)
 {
     (void)state;
-    static const tw_publish_calls calls = {f_open, f_write, f_fsync, f_close, f_rename, f_unlink};
+    static const tw_publish_calls calls = {f_open, f_write, f_fsync, f_close, f_rename, f_unlink, f_seek};
     static const int errors[] = {ENOSPC, EIO, EDQUOT, EMFILE};
+    enum { HOLE = 100000, HOLE_END = 200000 };
+    const tw_publish_part parts[] = {{0, content[1], HOLE}, {HOLE_END, content[1] + HOLE_END, SIZE - HOLE_END}};
     const char *step;
+    memset(content[1] + HOLE, 0, HOLE_END - HOLE);
     for (size_t e = 0; e < sizeof errors / sizeof *errors; e++) {
         int result = -1, failing = 0;
         for (; result; failing++) {
             assert_int_equal(tw_publish(path, content[0], SIZE, &step), 0);
             until_failure = failing, failure = errors[e];
-            result = tw_publish_by(&calls, path, content[1], SIZE, &step);
+            result = tw_publish_by(&calls, path, parts, 2, &step);
             until_failure = -1;
             assert_true(result == 0 || result == errors[e]);
             bool replaced = result == 0 || !strcmp(step, "fsync of the folder");

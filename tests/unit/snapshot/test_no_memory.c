@@ -18,6 +18,7 @@ typedef struct form {
 } form;
 static const form forms[] = {{TW_SNAPSHOT_ARCHIVE, false},
                              {TW_SNAPSHOT_ARCHIVE, true},
+                             {TW_SNAPSHOT_IMAGE, false},
                              {TW_SNAPSHOT_V2, false},
                              {TW_SNAPSHOT_V3, false},
                              {TW_SNAPSHOT_V4, false}};

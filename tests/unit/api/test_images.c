@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Instances that begin with a mapped image go on exactly as the original does. What becomes of the file afterwards doesn't matter
+ * when it was verified; when it was taken on trust and becomes shorter, it ends that guest's call and nothing else. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../handlers.h"
+#include "everything.h"
+#include "tensorwasm/snapshot.h"
+
+enum { BLOCK = 65536 };
+static tw_engine *engine;
+static tw_kernel_cache *cache;
+static char folder[] = "/tmp/tw-images-XXXXXX", path[64];
+static tw_error error;
+
+#define OK(expression)                                                                             \
+    do {                                                                                           \
+        if ((expression) != TW_OK) fail_msg("%s: %s", #expression, error.message);                 \
+    } while (0)
+
+static tw_module *module_of(const char *text)
+{
+    tw_module *module;
+    OK(tw_module_new(engine, (const uint8_t *)text, strlen(text), &module, &error));
+    return module;
+}
+
+static tw_spawn_options usual(void)
+{
+    tw_spawn_options options = TW_SPAWN_OPTIONS_INIT;
+    options.capturable = true;
+    options.kernel_cache = cache;
+    return options;
+}
+
+static tw_instance *spawn(tw_module *module)
+{
+    tw_spawn_options options = usual();
+    tw_instance *instance;
+    OK(tw_instance_spawn(module, &options, &instance, &error));
+    return instance;
+}
+
+static void save(tw_instance *instance)
+{
+    tw_snapshot_writer_options options = TW_SNAPSHOT_WRITER_OPTIONS_INIT;
+    tw_capture_options capture = TW_CAPTURE_OPTIONS_INIT;
+    tw_snapshot_writer *writer;
+    options.format = TW_SNAPSHOT_IMAGE;
+    capture.has_created = true;
+    OK(tw_snapshot_writer_new(&options, &writer, &error));
+    OK(tw_instance_save(instance, writer, &capture, path, &error));
+    tw_snapshot_writer_free(writer);
+}
+
+static tw_snapshot *open_as(tw_snapshot_verify verify)
+{
+    tw_snapshot_reader_options options = TW_SNAPSHOT_READER_OPTIONS_INIT;
+    tw_snapshot_reader *reader;
+    tw_snapshot *snapshot;
+    options.verify = verify;
+    OK(tw_snapshot_reader_new(&options, &reader, &error));
+    OK(tw_snapshot_open(reader, path, &snapshot, NULL, &error));
+    tw_snapshot_reader_free(reader);
+    return snapshot;
+}
+
+static tw_instance *restore(tw_module *module, tw_snapshot *snapshot)
+{
+    tw_spawn_options options = usual();
+    tw_instance *instance;
+    OK(tw_instance_restore(module, snapshot, &options, &instance, &error));
+    return instance;
+}
+
+static tw_status call(tw_instance *instance, tw_module *module, const char *name, int32_t argument, tw_val results[4])
+{
+    const tw_val_kind *params, *kinds;
+    size_t param_count, result_count;
+    tw_val arg = {TW_VAL_I32, {.i32 = argument}};
+    OK(tw_module_func_type(module, name, &params, &param_count, &kinds, &result_count, &error));
+    memset(results, 0, 4 * sizeof *results);
+    return tw_instance_call(instance, name, &arg, param_count, results, result_count, &error);
+}
+
+static uint32_t next(uint32_t *seed) { return *seed = *seed * 1664525 + 1013904223; }
+
+/* The same calls on both; each may change anything. */
+static void run_on(tw_module *module, tw_instance *a, tw_instance *b, int calls, uint32_t seed)
+{
+    for (int i = 0; i < calls; i++) {
+        tw_val x[4], y[4];
+        const char *name = all_names[(next(&seed) >> 8) % ALL];
+        int32_t argument = (int32_t)(next(&seed) >> 12 & 63);
+        assert_int_equal(call(a, module, name, argument, x), call(b, module, name, argument, y));
+        assert_memory_equal(x, y, sizeof x);
+    }
+}
+
+static void same_captures(tw_instance *a, tw_instance *b)
+{
+    tw_snapshot_writer *writer;
+    tw_capture_options capture = TW_CAPTURE_OPTIONS_INIT;
+    uint8_t *x, *y;
+    size_t size, other;
+    capture.has_created = true;
+    OK(tw_snapshot_writer_new(NULL, &writer, &error));
+    OK(tw_instance_capture(a, writer, &capture, &x, &size, &error));
+    OK(tw_instance_capture(b, writer, &capture, &y, &other, &error));
+    assert_int_equal(size, other);
+    assert_memory_equal(x, y, size);
+    free(x);
+    free(y);
+    tw_snapshot_writer_free(writer);
+}
+
+static const tw_snapshot_verify ways[] = {TW_SNAPSHOT_VERIFY_FULL, TW_SNAPSHOT_VERIFY_TRUSTED};
+
+static void a_mapped_instance_goes_on_as_the_original(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(all_text);
+    for (uint32_t seed = 1; seed <= 30; seed++) {
+        tw_instance *original = spawn(module), *copies[2];
+        for (uint32_t i = 0, s = seed; i < seed * 2; i++) {
+            tw_val results[4];
+            const char *name = all_names[(next(&s) >> 8) % ALL];
+            call(original, module, name, (int32_t)(next(&s) >> 12 & 63), results);
+        }
+        save(original);
+        for (int w = 0; w < 2; w++) {
+            tw_snapshot *snapshot = open_as(ways[w]);
+            copies[w] = restore(module, snapshot);
+            tw_snapshot_free(snapshot); /* the instance needs it no more */
+        }
+        same_captures(original, copies[0]);
+        same_captures(original, copies[1]);
+        tw_instance *again = spawn(module);
+        tw_instance_free(again);
+        run_on(module, copies[0], copies[1], 200, seed * 77);
+        same_captures(copies[0], copies[1]);
+        tw_snapshot *untouched = open_as(TW_SNAPSHOT_VERIFY_FULL); /* what they wrote was their own */
+        tw_instance *late = restore(module, untouched);
+        same_captures(original, late);
+        tw_snapshot_free(untouched);
+        tw_instance_free(late);
+        tw_instance_free(original);
+        tw_instance_free(copies[0]);
+        tw_instance_free(copies[1]);
+    }
+    tw_module_free(module);
+}
+
+/* ---- what becomes of the file ---- */
+
+static const char *const large_text =
+    "(module (memory (export \"memory\") 64 100)"
+    "(func (export \"put\") (param i32) (i32.store (i32.shl (local.get 0) (i32.const 16)) (i32.add (local.get 0) (i32.const 1000))))"
+    "(func (export \"get\") (param i32) (result i32) (i32.load (i32.shl (local.get 0) (i32.const 16))))"
+    "(func (export \"copy\") (param i32) (memory.copy (i32.const 0) (i32.shl (local.get 0) (i32.const 16)) (i32.const 5000)))"
+    "(func (export \"grow\") (param i32) (result i32) (memory.grow (local.get 0)))"
+    "(func (export \"sum\") (param i32) (result i32) (local $i i32) (local $s i32) (loop $l"
+    " (local.set $s (i32.add (local.get $s) (i32.load (i32.shl (local.get $i) (i32.const 2)))))"
+    " (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 1048576)))) (local.get $s))"
+    "(func (export \"tw_after_restore\") (i32.store offset=4 (i32.const 0) (i32.const 7))))";
+
+static tw_instance *filled(tw_module *module)
+{
+    tw_val results[4];
+    tw_instance *instance = spawn(module);
+    for (int32_t i = 0; i < 64; i++) OK(call(instance, module, "put", i, results));
+    return instance;
+}
+
+static int32_t get(tw_instance *instance, tw_module *module, int32_t block)
+{
+    tw_val results[4];
+    OK(call(instance, module, "get", block, results));
+    return results[0].of.i32;
+}
+
+static void overwrite_pages(void)
+{
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    fseek(file, BLOCK, SEEK_SET);
+    for (int i = 0; i < 64 * BLOCK; i++) fputc(0xAA, file);
+    fclose(file);
+}
+
+static void a_verified_file_may_be_changed_or_cut(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(large_text);
+    tw_instance *original = filled(module);
+    for (int cut = 0; cut < 2; cut++) {
+        save(original);
+        tw_snapshot *snapshot = open_as(TW_SNAPSHOT_VERIFY_FULL);
+        tw_instance *early = restore(module, snapshot);
+        assert_int_equal(get(early, module, 3), 1003);
+        if (cut) assert_int_equal(truncate(path, 100), 0);
+        else overwrite_pages();
+        tw_instance *late = restore(module, snapshot);
+        for (int32_t i = 0; i < 64; i++) {
+            assert_int_equal(get(early, module, i), 1000 + i);
+            assert_int_equal(get(late, module, i), 1000 + i);
+        }
+        tw_snapshot_free(snapshot);
+        tw_instance_free(early);
+        tw_instance_free(late);
+    }
+    tw_instance_free(original);
+    tw_module_free(module);
+}
+
+static void a_trusted_file_that_is_cut_ends_the_call_and_not_the_process(void **state)
+{
+    (void)state;
+    use_handlers();
+    static const char *const names[] = {"get", "copy", "sum"};
+    tw_module *module = module_of(large_text);
+    tw_instance *original = filled(module);
+    for (size_t i = 0; i < 3; i++) {
+        tw_val results[4];
+        save(original);
+        tw_snapshot *snapshot = open_as(TW_SNAPSHOT_VERIFY_TRUSTED);
+        tw_instance *guest = restore(module, snapshot), *other = restore(module, snapshot);
+        assert_int_equal(get(guest, module, 1), 1001);
+        OK(call(guest, module, "put", 50, results)); /* its own page now; but Linux takes such pages away, too */
+        assert_int_equal(truncate(path, 100), 0);
+        assert_int_equal(call(guest, module, names[i], 50, results), TW_IO);
+        assert_non_null(strstr(error.message, "mapped from"));
+        /* nothing is made of what is left: no capture, no call that seems well */
+        tw_snapshot_writer *writer;
+        uint8_t *bytes;
+        size_t size;
+        OK(tw_snapshot_writer_new(NULL, &writer, &error));
+        assert_int_equal(tw_instance_capture(guest, writer, NULL, &bytes, &size, &error), TW_IO);
+        assert_int_equal(tw_instance_capture(other, writer, NULL, &bytes, &size, &error), TW_IO); /* seen only while it is written */
+        tw_snapshot_writer_free(writer);
+        assert_int_equal(get(original, module, 50), 1050);
+        tw_instance_free(guest);
+        tw_instance_free(other);
+        tw_snapshot_free(snapshot);
+        tw_instance *fresh = spawn(module); /* not in their slots */
+        assert_int_equal(get(fresh, module, 50), 0);
+        tw_instance_free(fresh);
+    }
+    tw_instance_free(original);
+    tw_module_free(module);
+}
+
+static void a_mapped_memory_grows(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(large_text);
+    tw_instance *original = filled(module);
+    for (int w = 0; w < 2; w++) {
+        tw_val results[4];
+        save(original);
+        tw_snapshot *snapshot = open_as(ways[w]);
+        tw_instance *guest = restore(module, snapshot);
+        OK(call(guest, module, "grow", 30, results));
+        assert_int_equal(results[0].of.i32, 64);
+        assert_int_equal(get(guest, module, 80), 0);
+        assert_int_equal(get(guest, module, 63), 1063);
+        save(guest);
+        tw_snapshot *larger = open_as(ways[w]); /* it begins with more than the module's minimum */
+        tw_instance *next_guest = restore(module, larger);
+        OK(call(next_guest, module, "grow", 6, results));
+        assert_int_equal(results[0].of.i32, 94);
+        OK(call(next_guest, module, "grow", 1, results));
+        assert_int_equal(results[0].of.i32, -1);
+        tw_snapshot_free(snapshot);
+        tw_snapshot_free(larger);
+        tw_instance_free(guest);
+        tw_instance_free(next_guest);
+    }
+    tw_instance_free(original);
+    tw_module_free(module);
+}
+
+static void kernels_run_on_mapped_pages(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(large_text);
+    tw_instance *original = filled(module);
+    save(original);
+    for (int w = 0; w < 2; w++) {
+        tw_val wanted[4], results[4];
+        tw_snapshot *snapshot = open_as(ways[w]);
+        tw_instance *guest = restore(module, snapshot);
+        OK(call(original, module, "sum", 0, wanted));
+        for (int i = 0; i < 3; i++) {
+            OK(call(guest, module, "sum", 0, results));
+            assert_int_equal(results[0].of.i32, wanted[0].of.i32 + 7); /* tw_after_restore put it there */
+        }
+        tw_snapshot_free(snapshot);
+        tw_instance_free(guest);
+    }
+    tw_instance_free(original);
+    tw_module_free(module);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    tw_engine_options options = TW_ENGINE_OPTIONS_INIT;
+    options.offload = TW_OFFLOAD_FORCE;
+    OK(tw_engine_new(&options, &engine, &error));
+    OK(tw_kernel_cache_new(engine, NULL, &cache, &error));
+    keep_handlers();
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/file", folder);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    tw_kernel_cache_free(cache);
+    tw_engine_free(engine);
+    unlink(path);
+    rmdir(folder);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mapped_instance_goes_on_as_the_original),
+        cmocka_unit_test(a_verified_file_may_be_changed_or_cut),
+        cmocka_unit_test(a_trusted_file_that_is_cut_ends_the_call_and_not_the_process),
+        cmocka_unit_test(a_mapped_memory_grows),
+        cmocka_unit_test(kernels_run_on_mapped_pages),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
