@@ -292,8 +292,8 @@ const cli_command cli_bench = {
     .summary = "measures starts and calls of a module: how many a second, how long each takes",
     .text =
         "Starts MODULE over and over: from a pool of instances that are reset between two uses, or as new instances. Each start calls _start, "
-        "or the function of --invoke; _initialize belongs to the start. All options come before MODULE: everything behind it is the "
-        "guest's, as with 'run'. Its input is empty.\n"
+        "or the function of --invoke; _initialize belongs to the start. Options may also stand behind MODULE: what is for the guest "
+        "and begins with a dash comes behind '--', but for numbers. Its input is empty.\n"
         "What is told: starts and calls a second, and of each part the mean, the time that 50, 95 and 99 of 100 didn't exceed (1 % too "
         "high at most), and the longest. 'start' is until the function can be called, 'call' the function, 'end' the reset in a pool, or the freeing. "
         "The clock's own time, some 30 ns, is in each. Starts before that warm up caches and kernels aren't counted.\n"
@@ -307,6 +307,6 @@ const cli_command cli_bench = {
     .settings_size = sizeof defaults,
     .min_operands = 1,
     .max_operands = SIZE_MAX,
-    .rest_is_guests = true,
+    .takes_numbers = true,
     .run = run,
 };

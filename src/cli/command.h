@@ -82,6 +82,7 @@ typedef struct cli_command {
     size_t settings_size; /* settings start as a copy of these bytes */
     size_t min_operands, max_operands;
     bool rest_is_guests; /* the first operand ends the options */
+    bool takes_numbers;  /* -5, -.5, -inf and the like are operands, as everything behind `--` is */
     bool hidden;         /* not in help, man page and completions */
     /* Gives the exit code. Settings and operands are valid until it returns. */
     int (*run)(const void *settings, const cli_operands *operands);

@@ -35,7 +35,7 @@ int cli_choice_index(const char *words, const char *word)
 static bool asks_for_json(const cli_command *command, char **args, size_t count)
 {
     if (command->rest_is_guests) return false;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && strcmp(args[i], "--"); i++)
         if (!strcmp(args[i], "--json")) return true;
     return false;
 }
@@ -157,13 +157,19 @@ static int take_letters(parser *p, const char *letters)
     return CLI_EXIT_DONE;
 }
 
+/* Of a command that takes numbers: a dash that can't begin an option. */
+static bool is_number(const char *arg)
+{
+    return strspn(arg + 1, "0123456789.") > 0 || !strncmp(arg, "-inf", 4) || !strncmp(arg, "-nan", 4);
+}
+
 static int take_all(parser *p)
 {
     bool options = true;
     while (p->next < p->count && !p->help) {
         char *arg = p->args[p->next++];
         int code = CLI_EXIT_DONE;
-        if (!options || arg[0] != '-' || !arg[1]) {
+        if (!options || arg[0] != '-' || !arg[1] || (p->command->takes_numbers && is_number(arg))) {
             p->operands.items[p->operands.count++] = arg;
             if (p->command->rest_is_guests) options = false;
         } else if (!strcmp(arg, "--")) {

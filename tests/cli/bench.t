@@ -23,6 +23,15 @@ As text, from a pool or not, by one thread or several:
   $ tensor-wasm bench --fresh -c 3 --calls 4 --starts=500 --invoke add m.wat 1 2 | sed -n 1p
   m\.wat, add: 500 starts, each a new instance, by 3 threads in .* (re)
 
+Options may stand behind the module; numbers are the function's, and so is what comes behind '--':
+
+  $ tensor-wasm bench m.wat --invoke add 7 -5 -n 300 -c 2 --json | python3 -c 'import json, sys; r = json.load(sys.stdin); print(r["function"], r["starts"], r["threads"])'
+  add 300 2
+  $ tensor-wasm bench m.wat --invoke add -n 300 -- 7 -5 | sed -n 1p
+  m\.wat, add: 300 starts, from a pool, by 1 thread in .* (re)
+  $ tensor-wasm bench m.wat --invoke add 7 -x 2>&1 | sed -n 1p
+  tensor-wasm: unknown option '-x'
+
 As JSON: counts are exact, times nanoseconds in order, and rates are what they say:
 
   $ cat > check.py <<'END'
