@@ -48,7 +48,8 @@ const cli_command cli_snapshot_save = {
         "The guest begins as with 'tensor-wasm run': its start function, _initialize for a reactor, then the function of --invoke, or "
         "_start. When that has come back, with exit code 0 if it exits, its state is written: memory, globals, tables, which "
         "segments are dropped, arguments and environment. Nothing is written when it traps, runs out of time, exits with another "
-        "code, or holds what can't be written down, like open files.",
+        "code, or holds what can't be written down, like open files.\n"
+        "Options may also stand behind MODULE: what is for the guest and begins with a dash comes behind '--', but for numbers.",
     .options = save_options,
     .option_count = CLI_LENGTH(save_options),
     .examples = save_examples,
@@ -57,7 +58,7 @@ const cli_command cli_snapshot_save = {
     .settings_size = sizeof save_defaults,
     .min_operands = 1,
     .max_operands = SIZE_MAX,
-    .rest_is_guests = true,
+    .takes_numbers = true,
     .run = save,
 };
 
@@ -113,6 +114,6 @@ const cli_command cli_snapshot_restore = {
     .settings_size = sizeof restore_defaults,
     .min_operands = 2,
     .max_operands = SIZE_MAX,
-    .rest_is_guests = true,
+    .takes_numbers = true,
     .run = restore,
 };

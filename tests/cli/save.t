@@ -126,3 +126,14 @@ What can't be meant is said before the guest runs:
   $ tensor-wasm snapshot restore --invoke get nothing.snap count.wat
   ! tensor-wasm: nothing.snap: can't be opened: No such file or directory
   [1]
+
+Options may stand behind the module, too:
+
+  $ cat > behind.wat <<'END'
+  > (module (global $n (mut i32) (i32.const 0)) (func (export "add") (param i32) (result i32)
+  >   (global.set $n (i32.add (global.get $n) (local.get 0))) (global.get $n)))
+  > END
+  $ tensor-wasm snapshot save behind.wat --invoke add -5 -o behind.snap
+  -5
+  $ tensor-wasm snapshot restore behind.snap behind.wat 3 --invoke=add
+  -2
