@@ -114,7 +114,8 @@ static void restore_range(const tw_slot *slot, size_t start, size_t end)
 
 typedef uint64_t vector __attribute__((vector_size(32), may_alias));
 
-#if defined __x86_64__ && defined __linux__ && defined __GLIBC__
+/* Which clone is chosen before sanitizers are set up. */
+#if defined __x86_64__ && defined __GLIBC__ && !defined __clang__ && !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
 __attribute__((target_clones("avx2", "default")))
 #endif
 static bool is_zero(const uint8_t *page)
