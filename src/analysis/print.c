@@ -30,6 +30,10 @@ static void print_params(tw_analysis *a, const tw_loopdata *loop, tw_bytes *out)
             tw_bytes_append_string(out, " step ");
             tw_poly_print(r.step, out);
         }
+        if (r.given) {
+            tw_bytes_append_string(out, " given 0 is ");
+            tw_poly_print(r.given, out);
+        }
         tw_bytes_append_byte(out, '\n');
     }
 }
