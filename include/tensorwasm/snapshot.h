@@ -156,6 +156,7 @@ tw_status tw_snapshot_save(const tw_snapshot_writer *writer, const tw_snapshot_s
 typedef enum tw_snapshot_verify {
     TW_SNAPSHOT_VERIFY_FULL,    /* all bytes by their hashes; what is verified can't change afterwards */
     TW_SNAPSHOT_VERIFY_TRUSTED, /* an image's pages aren't looked at; see tw_snapshot_open */
+    TW_SNAPSHOT_VERIFY_ONLY,    /* as full, but an image's pages aren't kept: its memories have sizes and no data */
 } tw_snapshot_verify;
 
 typedef struct tw_snapshot_reader tw_snapshot_reader;

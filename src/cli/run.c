@@ -30,6 +30,11 @@ static const cli_option options[] = {
      "goes on from a snapshot of the same module, with its arguments and environment; _initialize isn't called again, "
      "tw_after_restore is, if there is one; each folder that the guest had must be given with --dir HOST::GUEST",
      CLI_HINT_FILE},
+    CLI_VERIFY_OPTION(cli_guest_settings),
+    CLI_BASE_OPTION(cli_guest_settings),
+    {CLI_CHOICE, 0, "snapshot-format", CLI_FORMATS, CLI_GUEST_FIELD(writing.to),
+     "the format of the snapshot that is written; an image is larger than an archive, and guests start from it at once", CLI_HINT_NONE},
+    CLI_AGAINST_OPTION(cli_guest_settings),
     {CLI_TEXT, 0, "snapshot-key-file", "FILE", CLI_GUEST_FIELD(snapshot_key),
      "signs the snapshot that is written with this key (HMAC-SHA256), and takes only one that was signed with it; the file has "
      "mode 0600 and 32 bytes or 64 hexadecimal digits; so have the others",
@@ -57,6 +62,7 @@ static const cli_example examples[] = {
     {"tensor-wasm run --timeout 2s --max-memory 256MiB app.wasm", "bounds time and memory"},
     {"tensor-wasm run --snapshot-after warm=app.snap app.wasm", "calls warm, keeps what has become of the guest, and goes on"},
     {"tensor-wasm run --from-snapshot app.snap --invoke query app.wasm 7", "goes on from there, in any process"},
+    {"tensor-wasm run --from-snapshot store/app.twi --verify trusted app.wasm", "from an image in a private folder, whose pages aren't looked at before they are touched"},
     {"tensor-wasm run --report --offload=force gemm.wasm", "tells which loops ran as kernels, and why others didn't"},
     {"generate-wasm | tensor-wasm -", "runs a module that comes from a pipe"},
 };

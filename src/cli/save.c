@@ -80,6 +80,7 @@ static const cli_option restore_options[] = {
      "results one a line",
      CLI_HINT_NONE},
     CLI_READING_OPTIONS(cli_guest_settings),
+    CLI_VERIFY_OPTION(cli_guest_settings),
     {CLI_HEADING, 0, NULL, NULL, 0, "What is written at the end", CLI_HINT_NONE},
     OUTPUT("writes a new snapshot when the call has come back"),
     CLI_WRITING_OPTIONS(cli_guest_settings),

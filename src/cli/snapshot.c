@@ -13,7 +13,7 @@ typedef struct settings {
     bool json;
 } settings;
 
-static const settings defaults = {.reading = {.max_bytes = CLI_READING_MAX_BYTES}};
+static const settings defaults = {.reading = {.max_bytes = CLI_READING_MAX_BYTES, .verify = TW_SNAPSHOT_VERIFY_ONLY}};
 #define LARGEST_EXACT (INT64_C(1) << 53) /* what every reader of JSON keeps exactly */
 
 /* ---- output ---- */

@@ -91,19 +91,69 @@ static tw_snapshot_reader_options reader_options(const cli_reading *how, const k
     return o;
 }
 
-static tw_status read_with(const cli_reading *how, const keys *k, const char *path, tw_snapshot **out,
-                           tw_snapshot_class *why, tw_error *error)
+/* Such a file is read by its name: it needn't go into memory as it is. */
+static bool is_image(const char *path)
 {
-    tw_snapshot_reader_options options = reader_options(how, k);
-    cli_input_kind file = {options.max_file, "a snapshot", "a snapshot file"};
-    tw_snapshot_reader *reader = NULL;
+    uint8_t magic[4] = {0};
+    FILE *file = strcmp(path, "-") ? fopen(path, "rbe") : NULL;
+    bool read = file && fread(magic, 1, sizeof magic, file) == sizeof magic;
+    if (file) fclose(file);
+    return read && !memcmp(magic, "TWSI", sizeof magic);
+}
+
+static tw_status read_bytes(const tw_snapshot_reader *reader, uint64_t most, const char *path, tw_snapshot **out,
+                            tw_snapshot_class *why, tw_error *error)
+{
+    cli_input_kind file = {most, "a snapshot", "a snapshot file"};
     uint8_t *bytes = NULL;
     size_t size = 0;
     tw_status status = cli_read_file(&file, path, &bytes, &size, error);
-    if (!status) status = tw_snapshot_reader_new(&options, &reader, error);
     if (!status) status = tw_snapshot_restore(reader, bytes, size, out, why, error);
-    tw_snapshot_reader_free(reader);
     free(bytes);
+    return status;
+}
+
+static tw_status read_with(const tw_snapshot_reader_options *options, const char *path, tw_snapshot **out,
+                           tw_snapshot_class *why, tw_error *error)
+{
+    tw_snapshot_reader *reader = NULL;
+    tw_status status = tw_snapshot_reader_new(options, &reader, error);
+    if (!status && (options->verify == TW_SNAPSHOT_VERIFY_TRUSTED || is_image(path)))
+        status = tw_snapshot_open(reader, path, out, why, error);
+    else if (!status) status = read_bytes(reader, options->max_file, path, out, why, error);
+    tw_snapshot_reader_free(reader);
+    return status;
+}
+
+/* Each on the one before; *out is the last, or NULL where there is none. */
+static tw_status read_bases(const tw_snapshot_reader_options *options, const cli_list *files, tw_snapshot **out,
+                            tw_snapshot_class *why, tw_error *error)
+{
+    tw_snapshot_reader_options each = *options;
+    tw_status status = TW_OK;
+    each.has_max_age = each.has_expected_nonce = false;
+    each.min_sequence = 0;
+    each.verify = TW_SNAPSHOT_VERIFY_FULL;
+    for (size_t i = 0; !status && i < files->count; i++) {
+        tw_snapshot *next = NULL;
+        each.base = *out;
+        status = read_with(&each, files->items[i], &next, why, error);
+        tw_snapshot_free(*out);
+        *out = next;
+    }
+    return status;
+}
+
+static tw_status read_on_bases(const cli_reading *how, const keys *k, const char *path, tw_snapshot **out,
+                               tw_snapshot_class *why, tw_error *error)
+{
+    tw_snapshot_reader_options options = reader_options(how, k);
+    tw_snapshot *base = NULL;
+    tw_status status = read_bases(&options, &how->bases, &base, why, error);
+    options.base = base;
+    options.verify = (tw_snapshot_verify)how->verify;
+    if (!status) status = read_with(&options, path, out, why, error);
+    tw_snapshot_free(base);
     return status;
 }
 
@@ -115,7 +165,7 @@ tw_status cli_state_read(const cli_reading *how, const char *path, tw_snapshot *
     tw_status status = read_key(&k, HMAC, how->hmac_key, TW_SNAPSHOT_KEY_HMAC, error);
     if (!status) status = read_key(&k, ED25519, how->ed25519_public, TW_SNAPSHOT_KEY_ED25519_PUBLIC, error);
     if (!status) status = read_key(&k, AEAD, how->aead_key, TW_SNAPSHOT_KEY_AEAD, error);
-    if (!status) status = read_with(how, &k, path, out, why, error);
+    if (!status) status = read_on_bases(how, &k, path, out, why, error);
     free_keys(&k);
     return status;
 }
@@ -163,14 +213,14 @@ typedef struct source {
     tw_instance *instance;
 } source;
 
-static tw_status make_file(const source *from, const cli_writing *how, const tw_snapshot_writer *writer, uint8_t **bytes,
-                           size_t *size, tw_error *error)
+static tw_status make_file(const source *from, const cli_writing *how, const tw_snapshot_writer *writer, const char *path,
+                           tw_error *error)
 {
-    if (from->state) return tw_snapshot_capture(writer, from->state, bytes, size, error);
+    if (from->state) return tw_snapshot_save(writer, from->state, path, error);
     tw_capture_options options = TW_CAPTURE_OPTIONS_INIT;
     options.sequence = how->sequence;
     options.has_nonce = how->nonce && parse_nonce(how->nonce, options.nonce);
-    return tw_instance_capture(from->instance, writer, &options, bytes, size, error);
+    return tw_instance_save(from->instance, writer, &options, path, error);
 }
 
 static tw_status read_writers_keys(const cli_writing *how, keys *k, tw_error *error)
@@ -181,27 +231,36 @@ static tw_status read_writers_keys(const cli_writing *how, keys *k, tw_error *er
     return status;
 }
 
-static tw_status make_writer(const cli_writing *how, const keys *k, tw_snapshot_writer **out, tw_error *error)
+static tw_status make_writer(const cli_writing *how, const keys *k, const tw_snapshot *base, tw_snapshot_writer **out, tw_error *error)
 {
     tw_snapshot_writer_options options = TW_SNAPSHOT_WRITER_OPTIONS_INIT;
     options.format = cli_format_at(how->to);
     options.hmac_key = k->of[HMAC], options.ed25519_secret = k->of[ED25519], options.aead_key = k->of[AEAD];
+    options.base = base;
     return tw_snapshot_writer_new(&options, out, error);
+}
+
+static tw_status read_against(const cli_writing *how, const keys *k, tw_snapshot **out, tw_error *error)
+{
+    const cli_reading reading = {.max_bytes = CLI_RUNNING_MAX_BYTES};
+    const keys verifying = {{[HMAC] = k->of[HMAC]}};
+    tw_snapshot_reader_options options = reader_options(&reading, &verifying);
+    tw_snapshot_class why;
+    return read_bases(&options, &how->against, out, &why, error);
 }
 
 /* from NULL: nothing is written. */
 static tw_status write_file(const source *from, const cli_writing *how, const char *path, tw_error *error)
 {
     keys k = {0};
+    tw_snapshot *base = NULL;
     tw_snapshot_writer *writer = NULL;
-    uint8_t *bytes = NULL;
-    size_t size = 0;
     tw_status status = read_writers_keys(how, &k, error);
-    if (!status) status = make_writer(how, &k, &writer, error);
-    if (!status && from) status = make_file(from, how, writer, &bytes, &size, error);
-    if (!status && from) status = cli_publish(path, "snapshot", bytes, size, error);
-    free(bytes);
+    if (!status) status = read_against(how, &k, &base, error);
+    if (!status) status = make_writer(how, &k, base, &writer, error);
+    if (!status && from) status = make_file(from, how, writer, path, error);
     tw_snapshot_writer_free(writer);
+    tw_snapshot_free(base);
     free_keys(&k);
     return status;
 }

@@ -17,6 +17,8 @@ typedef struct cli_reading {
     bool require_signature, lenient;
     uint64_t max_age_ns, min_sequence;                /* 0 = any */
     uint64_t max_bytes;
+    cli_list bases; /* of an incremental image, the lowest first */
+    int verify;     /* a tw_snapshot_verify, whose first two are the words of --verify */
 } cli_reading;
 
 #define CLI_READING_MAX_BYTES (UINT64_C(256) << 20) /* of a file that is only looked at */
@@ -44,7 +46,15 @@ typedef struct cli_reading {
     {CLI_SIZE, 0, "max-bytes", "SIZE", offsetof(settings, reading.max_bytes),                                          \
      "refuses to decompress to more; default 256MiB, 8GiB where a guest goes on from it", CLI_HINT_NONE},              \
     {CLI_FLAG, 0, "lenient", NULL, offsetof(settings, reading.lenient),                                                \
-     "joins the frames of v4 and ignores bytes behind a payload, as the earlier project's reader does", CLI_HINT_NONE}
+     "joins the frames of v4 and ignores bytes behind a payload, as the earlier project's reader does", CLI_HINT_NONE}, \
+    CLI_BASE_OPTION(settings)
+#define CLI_BASE_OPTION(settings)                                                                                      \
+    {CLI_LIST, 0, "base", "FILE", offsetof(settings, reading.bases),                                                   \
+     "what an incremental image stands on; may be given again, the lowest first", CLI_HINT_FILE}
+#define CLI_VERIFY_OPTION(settings)                                                                                    \
+    {CLI_CHOICE, 0, "verify", "full|trusted", offsetof(settings, reading.verify),                                      \
+     "an image's pages: all of them before the guest begins (the default), or none, from a folder of ours with mode 0700", \
+     CLI_HINT_NONE}
 
 /* What can't be meant is told, and gives CLI_EXIT_USAGE. */
 int cli_reading_check(const cli_reading *how, bool json, const char *command);
@@ -62,6 +72,7 @@ typedef struct cli_writing {
     const char *hmac_key, *ed25519_secret, *aead_key; /* files; NULL = none */
     const char *nonce;
     uint64_t sequence;
+    cli_list against; /* an incremental image's base, behind what that stands on */
 } cli_writing;
 
 #define CLI_FORMATS "archive|v2|v3|v4|image"
@@ -76,6 +87,12 @@ const char *cli_format_name(tw_snapshot_format format);
     {CLI_TEXT, 0, "sign-ed25519-key-file", "FILE", offsetof(settings, writing.ed25519_secret),                         \
      "signs with this seed of an Ed25519 key: archive, image, v3", CLI_HINT_FILE},                                            \
     {CLI_TEXT, 0, "encrypt-key-file", "FILE", offsetof(settings, writing.aead_key), "encrypts an archive",             \
+     CLI_HINT_FILE},                                                                                                   \
+    CLI_AGAINST_OPTION(settings)
+#define CLI_AGAINST_OPTION(settings)                                                                                   \
+    {CLI_LIST, 0, "against", "FILE", offsetof(settings, writing.against),                                              \
+     "an image: only what differs from this archive or image, not signed or with the HMAC key; where that is incremental, " \
+     "behind what it stands on",                                                                                       \
      CLI_HINT_FILE}
 #define CLI_NAMING_OPTIONS(settings)                                                                                   \
     {CLI_NUMBER, 0, "sequence", "N", offsetof(settings, writing.sequence),                                             \

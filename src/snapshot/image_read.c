@@ -16,7 +16,7 @@
 #include "snapshot/image.h"
 #include "snapshot/little.h"
 
-enum { CHUNK_BLOCKS = 16, CHUNK = CHUNK_BLOCKS * TW_SNAP_BLOCK, ALIGN = 64, PAGE = 4096 };
+enum { CHUNK_BLOCKS = 4, CHUNK = CHUNK_BLOCKS * TW_SNAP_BLOCK, ALIGN = 64, PAGE = 4096 };
 
 typedef enum wrong { WRONG_NOT, WRONG_HASH, WRONG_FILE, WRONG_COPY, WRONG_MEMORY } wrong;
 
@@ -33,7 +33,7 @@ typedef struct memory {
     tw_snap_run *runs;
     uint32_t run_count;
     uint64_t length, blocks; /* in the file */
-    uint8_t *to;             /* where its bytes go; NULL: into the copy */
+    uint8_t *to;             /* where its bytes go; NULL: into the copy, if there is one */
 } memory;
 
 typedef struct image {
@@ -273,7 +273,7 @@ static wrong take_block(const image *i, const chunk *c, const uint8_t *bytes, ui
         return WRONG_HASH;
     }
     if (m->to) memcpy(m->to + c->at + done, bytes, size);
-    else if (!zero && !pwrite_whole(i->copy, bytes, size, c->in_file - i->first_page + done)) return WRONG_COPY;
+    else if (i->copy >= 0 && !zero && !pwrite_whole(i->copy, bytes, size, c->in_file - i->first_page + done)) return WRONG_COPY;
     return WRONG_NOT;
 }
 
@@ -448,6 +448,16 @@ static tw_status trust(image *i)
     return TW_OK;
 }
 
+/* ---- or nowhere ---- */
+
+static tw_status only_verify(image *i)
+{
+    TW_TRY(take_blocks(i));
+    i->e.out->wasm_memory.size = (size_t)i->memories[0].size;
+    i->e.out->device_memory.size = (size_t)i->memories[1].size;
+    return TW_OK;
+}
+
 /* ---- all ---- */
 
 static tw_status read_registers(image *i)
@@ -470,8 +480,13 @@ static tw_status read_image(image *i)
     TW_TRY(check_hash_count(i));
     TW_TRY(check_base(i));
     TW_TRY(read_registers(i));
-    if (i->source->file < 0 || (i->e.out->has_base && i->e.options->verify == TW_SNAPSHOT_VERIFY_FULL)) return take_into_heap(i);
-    return i->e.options->verify == TW_SNAPSHOT_VERIFY_TRUSTED ? trust(i) : take_into_copy(i);
+    if (i->source->file < 0) return take_into_heap(i);
+    switch (i->e.options->verify) {
+    case TW_SNAPSHOT_VERIFY_FULL: return i->e.out->has_base ? take_into_heap(i) : take_into_copy(i);
+    case TW_SNAPSHOT_VERIFY_TRUSTED: return trust(i);
+    case TW_SNAPSHOT_VERIFY_ONLY: return only_verify(i);
+    }
+    return tw_fail(i->e.why->error, TW_INVALID_ARGUMENT, "no such way to verify: %d", (int)i->e.options->verify);
 }
 
 tw_status tw_image_read(const tw_snapshot_reader_options *options, const tw_image_source *source, tw_snapshot *out,

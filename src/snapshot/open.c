@@ -23,7 +23,7 @@ static tw_status open_file(const tw_snapshot_reader_options *options, const char
     if (options->verify == TW_SNAPSHOT_VERIFY_TRUSTED) {
         *file = tw_private_open(path, &reason);
         if (*file < 0 && reason)
-            return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_STORE, "%.300s can't be taken on trust: %s", path, reason);
+            return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_STORE, "it can't be taken on trust: %s", reason);
     } else {
         *file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     }

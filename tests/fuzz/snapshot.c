@@ -7,6 +7,7 @@
 #include "blake3/blake3.h"
 #include "snapshot/archive.h"
 #include "snapshot/craton.h"
+#include "snapshot/image.h"
 #include "snapshot/little.h"
 #include "tensorwasm/snapshot.h"
 
@@ -49,9 +50,11 @@ static bool same(tw_span a, tw_span b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-static void write_and_read(const tw_snapshot *s)
+static void write_and_read_as(const tw_snapshot *s, tw_snapshot_format format)
 {
     tw_snapshot_state state = TW_SNAPSHOT_STATE_INIT;
+    tw_snapshot_writer_options options = TW_SNAPSHOT_WRITER_OPTIONS_INIT;
+    tw_snapshot_reader_options reading = TW_SNAPSHOT_READER_OPTIONS_INIT;
     tw_snapshot_writer *writer;
     tw_snapshot_reader *reader;
     tw_snapshot *again;
@@ -65,8 +68,10 @@ static void write_and_read(const tw_snapshot *s)
     state.has_created = true;
     state.created_unix_ms = s->created_unix_ms;
     state.sequence = s->sequence;
-    require(tw_snapshot_writer_new(NULL, &writer, NULL) == TW_OK);
-    require(tw_snapshot_reader_new(NULL, &reader, NULL) == TW_OK);
+    options.format = format;
+    options.threads = reading.threads = 1;
+    require(tw_snapshot_writer_new(&options, &writer, NULL) == TW_OK);
+    require(tw_snapshot_reader_new(&reading, &reader, NULL) == TW_OK);
     require(tw_snapshot_capture(writer, &state, &bytes, &size, NULL) == TW_OK);
     require(tw_snapshot_restore(reader, bytes, size, &again, NULL, NULL) == TW_OK);
     require(same(again->wasm_memory, s->wasm_memory) && same(again->device_memory, s->device_memory) &&
@@ -75,6 +80,12 @@ static void write_and_read(const tw_snapshot *s)
     free(bytes);
     tw_snapshot_writer_free(writer);
     tw_snapshot_reader_free(reader);
+}
+
+static void write_and_read(const tw_snapshot *s)
+{
+    write_and_read_as(s, TW_SNAPSHOT_ARCHIVE);
+    write_and_read_as(s, TW_SNAPSHOT_IMAGE);
 }
 
 static void read_with(const tw_snapshot_reader_options *options, const uint8_t *data, size_t size)
@@ -146,6 +157,49 @@ static void read_as_archive(const tw_snapshot_reader_options *options, const uin
     free(bytes);
 }
 
+/* Of the sections that it can be made right for: the small ones. */
+static void make_hashes_right(uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i <= TW_IMAGE_HASHES; i++) {
+        uint8_t *entry = bytes + TW_ENVELOPE_HEAD + i * TW_ENVELOPE_ENTRY;
+        uint64_t offset = tw_little64(entry + 8), length = tw_little64(entry + 16);
+        if (offset <= size && length <= size - offset)
+            hash((tw_span){bytes + offset, (size_t)length}, (tw_span){NULL, 0}, entry + TW_ENVELOPE_HASH_AT);
+    }
+    hash((tw_span){bytes, TW_ENVELOPE_HASHED}, (tw_span){bytes + TW_ENVELOPE_HEAD, TW_IMAGE_SECTIONS * TW_ENVELOPE_ENTRY},
+         bytes + TW_ENVELOPE_HASHED);
+}
+
+/* A base of any content, which has what the file asks for. */
+static void read_on_base(const tw_snapshot_reader_options *options, const uint8_t *bytes, size_t size)
+{
+    static const uint8_t memory[100000] = {1, [70000] = 2};
+    tw_snapshot_reader_options own = *options;
+    tw_snapshot base = {.has_content = true, .wasm_memory = {memory, sizeof memory}, .device_memory = {memory, 5}};
+    memcpy(base.content, bytes + TW_IMAGE_BASE_AT, sizeof base.content);
+    base.depth = tw_little32(bytes + TW_IMAGE_DEPTH_AT) - 1;
+    own.base = &base;
+    read_with(&own, bytes, size);
+}
+
+/* The bytes as an image whose hashes are right; without a file of that size there is nothing to be found behind the first bytes: so
+ * what is missing before the first pages is zeros. */
+static void read_as_image(const tw_snapshot_reader_options *options, const uint8_t *data, size_t size)
+{
+    enum { FRONT = TW_ENVELOPE_HEAD + TW_IMAGE_SECTIONS * TW_ENVELOPE_ENTRY, MOST = 4 * TW_SNAP_BLOCK };
+    if (size < FRONT) return;
+    uint64_t wanted = tw_little64(data + 16);
+    size_t padded = wanted > size && wanted < MOST ? (size_t)wanted : size;
+    uint8_t *bytes = calloc(1, padded);
+    require(bytes != NULL);
+    memcpy(bytes, data, size);
+    tw_put_little32(bytes, TW_SNAPSHOT_IMAGE_MAGIC);
+    make_hashes_right(bytes, padded);
+    read_with(options, bytes, padded);
+    read_on_base(options, bytes, padded);
+    free(bytes);
+}
+
 /* The first three bytes as the size of a memory, the others as its pages. */
 static void read_as_pages(const uint8_t *data, size_t size)
 {
@@ -177,6 +231,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     read_as_payload(data, size);
     read_as_archive(&options, data, size);
+    read_as_image(&options, data, size);
     read_as_pages(data, size);
     options.aead_key = aead;
     read_with(&options, data, size);

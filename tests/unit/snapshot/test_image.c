@@ -122,6 +122,13 @@ static tw_snapshot_class refusal_of_file(const tw_snapshot_reader_options *optio
     tw_status status = open_path(options, path, &s, &why, &error);
     assert_int_equal(status == TW_OK, why == TW_SNAPSHOT_CLASS_NONE);
     if (!status) tw_snapshot_free(s);
+    if (options->verify == TW_SNAPSHOT_VERIFY_FULL) { /* without a copy it is the same */
+        tw_snapshot_reader_options only = *options;
+        tw_snapshot_class again;
+        only.verify = TW_SNAPSHOT_VERIFY_ONLY;
+        if (!open_path(&only, path, &s, &again, &error)) tw_snapshot_free(s);
+        assert_int_equal(again, why);
+    }
     return why;
 }
 
@@ -735,6 +742,186 @@ static void trusted_images_are_verified_but_for_their_pages(void **state)
     free(s);
 }
 
+/* ---- incremental ---- */
+
+static tw_snapshot *read_on(const tw_snapshot *base, const uint8_t *bytes, size_t size)
+{
+    tw_snapshot_reader_options reader = reader_with(PLAIN);
+    tw_snapshot *out = NULL;
+    tw_error error = {0};
+    reader.base = base;
+    if (test_read(&reader, bytes, size, &out, NULL, &error)) fail_msg("%s", error.message);
+    return out;
+}
+
+static tw_snapshot_class refusal_on(const tw_snapshot *base, const uint8_t *bytes, size_t size)
+{
+    tw_snapshot_reader_options reader = reader_with(PLAIN);
+    reader.base = base;
+    return refusal(&reader, bytes, size);
+}
+
+static uint8_t *write_on(const tw_snapshot *base, const tw_snapshot_state *state, size_t *size)
+{
+    tw_snapshot_writer_options writer = writer_with(PLAIN);
+    writer.base = base;
+    return test_write(&writer, state, size);
+}
+
+static tw_snapshot_state state_of(const uint8_t *memory, size_t size)
+{
+    tw_snapshot_state s = TW_SNAPSHOT_STATE_INIT;
+    s.has_created = true;
+    s.wasm_memory = (tw_span){memory, size};
+    s.device_memory = (tw_span){memory + size / 2, size / 3};
+    s.registers = (tw_span){(const uint8_t *)"registers", 9};
+    return s;
+}
+
+static uint32_t next(uint32_t *seed) { return *seed = *seed * 1664525 + 1013904223; }
+
+/* Some blocks with something in them, some zeroed, some left. */
+static void scribble(uint8_t *memory, size_t size, uint32_t *seed)
+{
+    for (size_t at = 0; at < size; at += BLOCK) {
+        uint32_t what = next(seed) >> 28;
+        if (what < 3) memory[at + (size - at < BLOCK ? 0 : next(seed) % BLOCK)] ^= (uint8_t)(next(seed) >> 24);
+        else if (what == 3) memset(memory + at, 0, size - at < BLOCK ? size - at : BLOCK);
+    }
+}
+
+/* Memories that grow and shrink by any number of bytes, over archives and images, as many as may stand on one another. */
+static void what_differs_from_a_base_comes_back_with_it(void **state)
+{
+    (void)state;
+    enum { MOST = 40 * BLOCK };
+    uint8_t *memory = calloc(1, MOST);
+    assert_non_null(memory);
+    for (uint32_t seed = 1; seed <= 12; seed++) {
+        uint32_t random = seed;
+        tw_snapshot_writer_options writer = writer_with(PLAIN);
+        if (seed & 1) writer.format = TW_SNAPSHOT_ARCHIVE;
+        size_t size = next(&random) % MOST, length;
+        scribble(memory, size, &random);
+        tw_snapshot_state s = state_of(memory, size);
+        uint8_t *bytes = test_write(&writer, &s, &length);
+        tw_snapshot *below = read_on(NULL, bytes, length);
+        free(bytes);
+        for (uint32_t depth = 1; depth <= TW_SNAPSHOT_MAX_DEPTH; depth++) {
+            size_t wanted = next(&random) % 3 ? size : next(&random) % MOST;
+            if (wanted > size) memset(memory + size, 0, wanted - size);
+            size = wanted;
+            scribble(memory, size, &random);
+            s = state_of(memory, size);
+            bytes = write_on(below, &s, &length);
+            tw_snapshot *above = read_on(below, bytes, length);
+            assert_snapshot_has(above, &s);
+            assert_int_equal(above->depth, depth);
+            assert_true(above->has_base);
+            assert_memory_equal(above->base, below->content, 32);
+            put_bytes(bytes, length);
+            tw_snapshot_reader_options reader = reader_with(PLAIN);
+            for (int trusted = 0; trusted < 2; trusted++) {
+                tw_snapshot *from_file;
+                reader.base = below;
+                reader.verify = trusted ? TW_SNAPSHOT_VERIFY_TRUSTED : TW_SNAPSHOT_VERIFY_FULL;
+                assert_int_equal(open_path(&reader, path, &from_file, NULL, NULL), TW_OK);
+                assert_snapshot_has(from_file, &s);
+                tw_snapshot_free(from_file);
+            }
+            assert_class(refusal_on(NULL, bytes, length), "base");
+            assert_class(refusal_on(above, bytes, length), "base");
+            free(bytes);
+            tw_snapshot_free(below);
+            below = above;
+        }
+        tw_snapshot_writer *made;
+        writer = writer_with(PLAIN);
+        writer.base = below;
+        assert_int_equal(tw_snapshot_writer_new(&writer, &made, NULL), TW_LIMIT);
+        tw_snapshot_free(below);
+    }
+    free(memory);
+}
+
+static void only_what_differs_is_written(void **state)
+{
+    (void)state;
+    const size_t size = (size_t)100 * BLOCK;
+    uint8_t *memory = malloc(size);
+    size_t length;
+    assert_non_null(memory);
+    memset(memory, 7, size);
+    tw_snapshot_state s = state_of(memory, size);
+    s.device_memory = (tw_span){NULL, 0};
+    uint8_t *bytes = write_on(NULL, &s, &length);
+    tw_snapshot *base = read_on(NULL, bytes, length);
+    free(bytes);
+    bytes = write_on(base, &s, &length);
+    assert_true(length < 1000); /* nothing does */
+    free(bytes);
+    memory[50 * BLOCK + 4] = 8;
+    memset(memory + 60 * BLOCK, 0, BLOCK);
+    bytes = write_on(base, &s, &length);
+    assert_int_equal(length, 3 * BLOCK);
+    tw_snapshot *again = read_on(base, bytes, length);
+    assert_snapshot_has(again, &s);
+    tw_snapshot_free(again);
+    tw_snapshot_free(base);
+    free(bytes);
+    free(memory);
+}
+
+static void a_wrong_base_is_refused(void **state)
+{
+    (void)state;
+    static uint8_t memory[3 * BLOCK] = {1};
+    tw_snapshot_state s = state_of(memory, sizeof memory);
+    size_t length, base_length, other_length;
+    uint8_t *base_bytes = write_on(NULL, &s, &base_length);
+    memory[2 * BLOCK] = 5;
+    uint8_t *other_bytes = write_on(NULL, &s, &other_length);
+    tw_snapshot *base = read_on(NULL, base_bytes, base_length), *other = read_on(NULL, other_bytes, other_length);
+    uint8_t *bytes = write_on(base, &s, &length), *forged = malloc(length);
+    assert_non_null(forged);
+    assert_class(refusal_on(base, bytes, length), "none");
+    assert_class(refusal_on(other, bytes, length), "base");
+    assert_class(refusal_on(NULL, bytes, length), "base");
+    static const struct {
+        const char *class_name;
+        size_t offset;
+        uint32_t value;
+    } rows[] = {{"base", 24, 2}, {"limit", 24, 17}, {"limit", 24, UINT32_MAX}, {"format", 24, 0}, {"format", 8, 0}, {"base", 32, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        memcpy(forged, bytes, length);
+        tw_put_little32(forged + rows[i].offset, rows[i].value);
+        rehash(forged, length);
+        const char *name = tw_snapshot_class_name(refusal_on(base, forged, length));
+        if (strcmp(name, rows[i].class_name)) fail_msg("row %zu: %s, expected %s", i, name, rows[i].class_name);
+    }
+    for (size_t bit = 0; bit < 8 * length; bit += bit < 8 * 1000 || bit / 8 > length - 16 ? 1 : 4093) {
+        bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        if (refusal_on(base, bytes, length) == TW_SNAPSHOT_CLASS_NONE) fail_msg("taken with bit %zu turned", bit);
+        bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    tw_snapshot_writer_options writer = writer_with(PLAIN);
+    tw_snapshot_writer *made;
+    writer.base = base;
+    assert_int_equal(tw_snapshot_writer_new(&writer, &made, NULL), TW_OK);
+    s.tenant = 9; /* another tenant's memory isn't a base */
+    uint8_t *out;
+    assert_int_equal(tw_snapshot_capture(made, &s, &out, &length, NULL), TW_INVALID_ARGUMENT);
+    tw_snapshot_writer_free(made);
+    writer.format = TW_SNAPSHOT_ARCHIVE;
+    assert_int_equal(tw_snapshot_writer_new(&writer, &made, NULL), TW_INVALID_ARGUMENT);
+    tw_snapshot_free(base);
+    tw_snapshot_free(other);
+    free(base_bytes);
+    free(other_bytes);
+    free(bytes);
+    free(forged);
+}
+
 /* `test_image --write FOLDER` makes the golden files. */
 static int write_golden(const char *to)
 {
@@ -776,6 +963,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_file_changed_after_it_was_verified_changes_nothing),
         cmocka_unit_test(only_a_private_store_is_trusted),
         cmocka_unit_test(trusted_images_are_verified_but_for_their_pages),
+        cmocka_unit_test(what_differs_from_a_base_comes_back_with_it),
+        cmocka_unit_test(only_what_differs_is_written),
+        cmocka_unit_test(a_wrong_base_is_refused),
     };
     if (argc == 3 && !strcmp(argv[1], "--write")) return write_golden(argv[2]);
     return cmocka_run_group_tests(tests, begin, end);
