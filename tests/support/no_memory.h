@@ -10,12 +10,17 @@
  *         status = …;
  *     }
  *
+ * A program with the engine in it defines NO_MEMORY_BELOW, an address in front of which our own code lies: only allocations from
+ * there fail, on the thread that said so, and only they are counted as blocks. The engine aborts where it has no memory.
+ *
  * And how much of it is in use: no_memory_most, since no_memory_measure.
  */
 
 #include <stdatomic.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -33,7 +38,6 @@
 static atomic_long no_memory_left = -1; /* allocations until one fails; -1 = none does */
 static atomic_long no_memory_failed;    /* since no_memory_at */
 static atomic_long no_memory_blocks;    /* that are there now */
-static _Thread_local bool no_memory_spared __attribute__((tls_model("initial-exec"))); /* this thread's don't fail */
 
 static atomic_long no_memory_bytes, no_memory_peak;
 
@@ -41,8 +45,11 @@ static inline void no_memory_measure(void) { no_memory_peak = (long)no_memory_by
 /* Bytes more than there were when measuring began. */
 static inline long no_memory_most(long before) { return no_memory_peak - before; }
 
+static pthread_t no_memory_thread;
+
 static inline void no_memory_at(long at)
 {
+    no_memory_thread = pthread_self();
     no_memory_failed = 0;
     no_memory_left = at;
 }
@@ -61,9 +68,16 @@ void *__libc_realloc(void *old, size_t size);
 void __libc_free(void *old);
 #define NO_MEMORY_SHOWN __attribute__((visibility("default")))
 
-static bool no_memory_fails(void)
+#ifdef NO_MEMORY_BELOW
+#define NO_MEMORY_COUNTS ((uintptr_t)__builtin_return_address(0) < (NO_MEMORY_BELOW) && no_memory_is_watched())
+static bool no_memory_is_watched(void) { return no_memory_thread && pthread_equal(no_memory_thread, pthread_self()); }
+#else
+#define NO_MEMORY_COUNTS true
+#endif
+
+static bool no_memory_fails(bool counts)
 {
-    if (no_memory_left < 0 || no_memory_spared || no_memory_left-- > 0) return false;
+    if (!counts || no_memory_left < 0 || no_memory_left-- > 0) return false;
     no_memory_failed++;
     return true;
 }
@@ -83,31 +97,34 @@ static void no_memory_goes(void *block)
 
 NO_MEMORY_SHOWN void *malloc(size_t size)
 {
-    void *block = no_memory_fails() ? NULL : no_memory_counts(__libc_malloc(size));
-    no_memory_blocks += block != NULL;
+    bool counts = NO_MEMORY_COUNTS;
+    void *block = no_memory_fails(counts) ? NULL : no_memory_counts(__libc_malloc(size));
+    no_memory_blocks += counts && block;
     return block;
 }
 
 NO_MEMORY_SHOWN void *calloc(size_t count, size_t size)
 {
-    void *block = no_memory_fails() ? NULL : no_memory_counts(__libc_calloc(count, size));
-    no_memory_blocks += block != NULL;
+    bool counts = NO_MEMORY_COUNTS;
+    void *block = no_memory_fails(counts) ? NULL : no_memory_counts(__libc_calloc(count, size));
+    no_memory_blocks += counts && block;
     return block;
 }
 
 NO_MEMORY_SHOWN void *realloc(void *old, size_t size)
 {
-    if (no_memory_fails()) return NULL;
+    bool counts = NO_MEMORY_COUNTS;
+    if (no_memory_fails(counts)) return NULL;
     no_memory_goes(old);
     void *block = __libc_realloc(old, size);
     no_memory_counts(block ? block : old);
-    no_memory_blocks += block != NULL && old == NULL;
+    no_memory_blocks += counts && block && !old;
     return block;
 }
 
 NO_MEMORY_SHOWN void free(void *old)
 {
-    no_memory_blocks -= old != NULL;
+    no_memory_blocks -= NO_MEMORY_COUNTS && old;
     no_memory_goes(old);
     __libc_free(old);
 }
