@@ -38,8 +38,9 @@ static struct {
     const char *sabotage;
 } settings = {.seeds = 50, .start = 1};
 
-static tw_snapshot_writer *writer;
-static tw_snapshot_reader *reader;
+static tw_snapshot_writer *writer, *image_writer;
+static tw_snapshot_reader *reader, *trusting;
+static char files[] = "/tmp/tw-resets-store-XXXXXX";
 
 /* One way to run the guest, with a folder of its own. */
 typedef struct side {
@@ -307,21 +308,36 @@ static void spoil(trial *t)
     }
 }
 
+/* Through an archive, or an image that is mapped: a copy of its pages, or the file itself. False: it can't be captured. */
+static bool pass_through_file(const trial *t, random_state *g, tw_snapshot **out)
+{
+    static uint32_t number;
+    tw_snapshot_class why;
+    char path[80];
+    file f;
+    uint32_t how = state_pick(g, 3);
+    if (try_capture(t->pooled.instance, how ? image_writer : writer, &f) != TW_OK) return false;
+    snprintf(path, sizeof path, "%s/%u", files, number++);
+    int made = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    assert_true(made >= 0 && write(made, f.bytes, f.size) == (ssize_t)f.size);
+    close(made);
+    if (tw_snapshot_open(how == 2 ? trusting : reader, path, out, &why, &error) != TW_OK) DIFFERS(t, "the file isn't read: %s", error.message);
+    unlink(path);
+    free(f.bytes);
+    return true;
+}
+
 /* After some calls the first of the two is as the second again: what a capture holds is all there is. */
 static void go_on_restored(trial *t, random_state *g)
 {
     tw_snapshot *snapshot;
-    tw_snapshot_class why;
     side restored = t->fresh;
-    file f = state_of(&t->pooled);
-    if (!f.bytes) return;
-    OK(tw_snapshot_restore(reader, f.bytes, f.size, &snapshot, &why, &error));
+    if (!pass_through_file(t, g, &snapshot)) return;
     restored.what = "the restored one";
     restored.wasi.arg_count = restored.wasi.env_count = 0;
     if (restored.options.wasi) restored.options.wasi = &restored.wasi;
     OK(tw_instance_restore(t->module, snapshot, &restored.options, &restored.instance, &error));
     tw_snapshot_free(snapshot);
-    free(f.bytes);
     same_capture(t, &t->pooled, &restored);
     if (!t->guest.has_wasi) /* what was written stays where it was written; a restored guest's input begins anew */
         for (uint32_t i = 0; i < 4; i++) {
@@ -409,15 +425,23 @@ static void reset_equals_fresh(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    return engine_begins(TW_OFFLOAD_FORCE, true) || tw_snapshot_writer_new(NULL, &writer, &error) ||
-           tw_snapshot_reader_new(NULL, &reader, &error);
+    tw_snapshot_writer_options image = TW_SNAPSHOT_WRITER_OPTIONS_INIT;
+    tw_snapshot_reader_options trusted = TW_SNAPSHOT_READER_OPTIONS_INIT;
+    image.format = TW_SNAPSHOT_IMAGE;
+    trusted.verify = TW_SNAPSHOT_VERIFY_TRUSTED;
+    return engine_begins(TW_OFFLOAD_FORCE, true) || !mkdtemp(files) || tw_snapshot_writer_new(NULL, &writer, &error) ||
+           tw_snapshot_writer_new(&image, &image_writer, &error) || tw_snapshot_reader_new(NULL, &reader, &error) ||
+           tw_snapshot_reader_new(&trusted, &trusting, &error);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
     tw_snapshot_writer_free(writer);
+    tw_snapshot_writer_free(image_writer);
     tw_snapshot_reader_free(reader);
+    tw_snapshot_reader_free(trusting);
+    rmdir(files);
     engine_ends();
     return 0;
 }
