@@ -36,7 +36,7 @@ build: deps
 
 asan:
 	@$(MAKE) --no-print-directory build PRESET=asan
-	@ctest --test-dir build/asan --output-on-failure -j$(JOBS) -R '^(unit|cli|layers|devices/standin)'
+	@ctest --test-dir build/asan --output-on-failure -j$(JOBS) -R '^(unit|cli|layers|devices/(standin|instances))'
 
 bench: build
 	@sh scripts/bench.sh $(BUILD)

@@ -246,6 +246,11 @@ typedef struct tw_snapshot_diff_options {
 tw_status tw_snapshot_diff(const tw_snapshot *a, const tw_snapshot *b, const tw_snapshot_diff_options *options, bool *same, char **text,
                            tw_error *error);
 
+/* What a snapshot of an instance says of it: module, limit, how many globals and elements, dropped segments, arguments, names of
+ * variables, folders, buffers. TW_MALFORMED, TW_UNSUPPORTED or TW_LIMIT when its registers aren't an instance's. *text is malloc'd,
+ * free() it. */
+tw_status tw_snapshot_describe(const tw_snapshot *snapshot, tw_format format, char **text, tw_error *error);
+
 /* ---- running instances ---- */
 
 typedef struct tw_capture_options {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "cli/message.h"
@@ -63,6 +64,29 @@ static json_t *text_or_null(const char *text)
     return text && *text ? json_string(text) : json_null();
 }
 
+/* Of a captured instance; NULL of anything else. free() it. */
+static char *describe(const tw_snapshot *s, tw_format format)
+{
+    char *text;
+    tw_error error;
+    return tw_snapshot_describe(s, format, &text, &error) ? NULL : text;
+}
+
+static json_t *describe_json(const tw_snapshot *s)
+{
+    char *text = describe(s, TW_FORMAT_JSON);
+    json_t *guest = text ? json_loads(text, 0, NULL) : NULL;
+    free(text);
+    return guest ? guest : json_null();
+}
+
+static void print_guest(const tw_snapshot *s)
+{
+    char *text = describe(s, TW_FORMAT_TEXT);
+    fputs(text ? text : "", stdout);
+    free(text);
+}
+
 static void print_json(const char *path, bool verify, const tw_snapshot *s)
 {
     char instance[40], nonce[2 * TW_SNAPSHOT_NONCE_SIZE + 1], created[32], tenant[24];
@@ -82,6 +106,7 @@ static void print_json(const char *path, bool verify, const tw_snapshot *s)
                                                exact(s->wasm_memory.size), "device_memory",
                                                exact(s->device_memory.size), "registers", exact(s->registers.size),
                                                "total_uncompressed_bytes", exact(s->total_uncompressed_bytes)));
+    if (root && !verify) json_object_set_new(root, "guest", describe_json(s));
     cli_print_json(root);
 }
 
@@ -104,6 +129,7 @@ static void print_text(const char *path, const tw_snapshot *s)
     printf("  sequence number  %" PRIu64 "\n  nonce            %s\n", s->sequence, s->has_nonce ? nonce : "none");
     printf("  wasm memory      %zu bytes\n  device memory    %zu bytes\n  registers        %zu bytes\n",
            s->wasm_memory.size, s->device_memory.size, s->registers.size);
+    print_guest(s);
 }
 
 /* ---- the commands ---- */

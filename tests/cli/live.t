@@ -20,7 +20,7 @@ run writes a snapshot of a guest after a call, and goes on from one.
   -rw-------
   0
   [1]
-  $ tensor-wasm snapshot inspect a.snap | grep -v created
+  $ tensor-wasm snapshot inspect a.snap | grep -v 'created\|module'
   a.snap: archive, not signed
     tenant           0x0
     instance         0x0
@@ -29,6 +29,9 @@ run writes a snapshot of a guest after a call, and goes on from one.
     wasm memory      65536 bytes
     device memory    0 bytes
     registers        120 bytes
+    memory's limit   4294967296 bytes
+    mutable globals  1
+    arguments        count.wat 1
 
 A program that leaves through exit code 0:
 

@@ -44,8 +44,31 @@ What is in a file:
     "wasm_memory": 1,
     "device_memory": 0,
     "registers": 3,
-    "total_uncompressed_bytes": 4
+    "total_uncompressed_bytes": 4,
+    "guest": null
   }
+
+What of a guest's is in it; of its variables only the names:
+
+  $ cat > g.wat <<'END'
+  > (module (memory (export "memory") 1 4) (table 2 funcref) (table 1 funcref) (global (mut i32) (i32.const 0)) (data $d "x") (data $e "y")
+  >  (func (export "f") (data.drop $d)) (func (export "g") (data.drop $e)))
+  > END
+  $ mkdir in; tensor-wasm snapshot save --dir in::/in --env SECRET=value --invoke f -o g.snap g.wat
+  $ tensor-wasm snapshot inspect g.snap | sed '1,/registers/d; s/[0-9a-f]\{64\}/HASH/'
+    of the module    BLAKE3 HASH
+    memory's limit   4294967296 bytes
+    mutable globals  1
+    tables           2 1 elements
+    dropped          1 of 2 segments
+    arguments        g.wat
+    variables        SECRET
+    folders          /in
+  $ tensor-wasm snapshot inspect --json g.snap | python3 -c 'import json, sys; g = json.load(sys.stdin)["guest"]; del g["module_blake3"]; print(g)'
+  {'max_memory': 4294967296, 'mutable_globals': 1, 'tables': [2, 1], 'droppable_segments': 2, 'dropped_segments': 1, 'wasi': True, 'arguments': ['g.wat'], 'variables': ['SECRET'], 'folders': ['/in'], 'buffers': []}
+  $ tensor-wasm snapshot inspect $DATA/live/v2_buffers.snap | grep '^  buffer'
+    buffer           a, cuda-managed, 6 bytes
+    buffer           b, host, 8 bytes
 
 verify only says that it is what it should be:
 
