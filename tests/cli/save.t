@@ -58,6 +58,32 @@ Nothing is written when the guest doesn't come back well, and the old file stays
   $ mkdir in; echo abc > in/a.txt; tensor-wasm snapshot save --dir in::/in -o world.snap $GUESTS/files.wasm > /dev/null 2>&1; echo $?
   0
 
+Open files are named:
+
+  $ cat > open.wat <<'END'
+  > (module (import "wasi_snapshot_preview1" "path_open" (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+  >  (memory (export "memory") 1) (data (i32.const 16) "a.txt") (data (i32.const 32) "b.txt")
+  >  (func $one (param i32) (if (call $open (i32.const 3) (i32.const 0) (local.get 0) (i32.const 5) (i32.const 1) (i64.const 64) (i64.const 0)
+  >   (i32.const 0) (i32.const 8)) (then unreachable)))
+  >  (func (export "_start") (call $one (i32.const 16)) (call $one (i32.const 32))))
+  > END
+  $ tensor-wasm snapshot save --dir in::/in -o open.snap open.wat; ls open.snap 2>/dev/null
+  ! tensor-wasm: open.wat: the instance can't be captured now: it has open files: a.txt (descriptor 4), b.txt (descriptor 5)
+  [2]
+
+A folder must be mapped by its name:
+
+  $ tensor-wasm snapshot save --dir in::/in --invoke get -o dir.snap count.wat
+  0
+  $ tensor-wasm snapshot restore --invoke get dir.snap count.wat
+  ! tensor-wasm: count.wat: the snapshot's guest has the directory "/in": map one to that name
+  [1]
+  $ mkdir other; tensor-wasm snapshot restore --dir other::/in --dir in::/more --invoke get dir.snap count.wat
+  ! tensor-wasm: count.wat: the snapshot's guest has no directory "/more", and can't be given one now
+  [1]
+  $ tensor-wasm snapshot restore --dir other::/in --invoke get dir.snap count.wat
+  0
+
 A reader's demands, and what the writer says for them:
 
   $ umask 077; printf '%02x' $(seq 0 31) > key; printf '%02x' $(seq 40 71) > aead

@@ -292,7 +292,12 @@ static void a_restore_overwrites_no_others_memory(void **state)
     assert_int_equal(try_restore_on(module, f, large, &copy), TW_INVALID_ARGUMENT);
     assert_non_null(strstr(error.message, "can't be made smaller"));
     assert_int_equal(try_restore(module, f, NULL, &copy), TW_LINK);
+    tw_snapshot *snapshot = read_file(f);
+    uint8_t *baked;
     size_t size;
+    assert_int_equal(tw_module_bake(module, snapshot, NULL, &baked, &size, &error), TW_UNSUPPORTED); /* its host makes it */
+    assert_non_null(strstr(error.message, "imports a memory"));
+    tw_snapshot_free(snapshot);
     memset(tw_memory_data(used, &size), 0xEE, 2 * PAGE); /* nothing of it is left */
     OK(try_restore_on(module, f, used, &copy));
     same_memories(original, copy);
