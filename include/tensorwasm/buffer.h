@@ -191,7 +191,7 @@ tw_status tw_buffer_advise(tw_buffer *buffer, uint64_t offset, uint64_t size, tw
 
 /* On success the buffer is the instance's: it frees it, when it is freed or given back to its pool. Until then the host uses it as
  * before. The name is copied; 1 to 255 bytes, UTF-8, each once. TW_INVALID_ARGUMENT, TW_LIMIT (1024 buffers), TW_NO_MEMORY: then it
- * is still the caller's. */
+ * is still the caller's. A buffer is of one instance at a time, and tw_buffer_free does nothing with it until it is detached. */
 tw_status tw_instance_attach_buffer(tw_instance *instance, const char *name, tw_buffer *buffer, tw_error *error);
 /* The caller's again, to be freed with tw_buffer_free. TW_NOT_FOUND. */
 tw_status tw_instance_detach_buffer(tw_instance *instance, const char *name, tw_buffer **out, tw_error *error);

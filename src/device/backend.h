@@ -79,6 +79,8 @@ uint64_t tw_devices_max_bytes(const tw_devices *devices);
 void tw_devices_hold(tw_devices *devices); /* one tw_devices_close more */
 
 /* tw_buffer_new with all options there. */
+/* Becomes an instance's, or stops being one's; tw_buffer_free leaves an instance's alone. False: it was so already. */
+bool tw_buffer_own(tw_buffer *buffer, bool owned);
 tw_status tw_buffer_take(tw_devices *devices, const tw_buffer_options *options, uint64_t bytes, tw_buffer **out, tw_error *error);
 
 #endif

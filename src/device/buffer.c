@@ -10,6 +10,7 @@ struct tw_buffer {
     tw_block block;
     tw_devices *devices; /* held, as is the tenant's account */
     tw_account *account;
+    bool owned; /* by an instance, which frees it */
 };
 
 /* ---- life ---- */
@@ -84,14 +85,21 @@ tw_status tw_buffer_take(tw_devices *devices, const tw_buffer_options *options, 
         return status;
     }
     tw_devices_hold(devices);
-    *buffer = (tw_buffer){block, devices, account};
+    *buffer = (tw_buffer){block, devices, account, false};
     *out = buffer;
     return TW_OK;
 }
 
+bool tw_buffer_own(tw_buffer *buffer, bool owned)
+{
+    bool changes = buffer->owned != owned;
+    buffer->owned = owned;
+    return changes;
+}
+
 void tw_buffer_free(tw_buffer *buffer)
 {
-    if (!buffer) return;
+    if (!buffer || buffer->owned) return;
     buffer->block.platform->table->give(&buffer->block);
     tw_account_give(buffer->account, TW_ACCOUNT_BUFFERS, buffer->block.size);
     tw_account_drop(buffer->account);

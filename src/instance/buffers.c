@@ -48,6 +48,10 @@ tw_status tw_own_buffers_add(tw_own_buffers *own, const char *name, tw_buffer *b
     TW_TRY_ALLOC(make_room(own), error);
     char *copy = strdup(name);
     TW_TRY_ALLOC(copy, error);
+    if (!tw_buffer_own(buffer, true)) {
+        free(copy);
+        return tw_fail(error, TW_INVALID_ARGUMENT, "the buffer is another instance's already");
+    }
     own->items[own->count++] = (tw_own_buffer){copy, buffer, tw_buffer_backend(buffer), NULL};
     return TW_OK;
 }
@@ -63,6 +67,7 @@ tw_status tw_own_buffers_remove(tw_own_buffers *own, const char *name, tw_buffer
     tw_own_buffer *item = tw_own_buffers_find(own, name);
     if (!item) return tw_fail(error, TW_NOT_FOUND, "the instance has no buffer \"%.200s\"", name);
     *out = item->buffer;
+    tw_buffer_own(item->buffer, false);
     forget(item);
     size_t behind = (size_t)(own->items + own->count - item) - 1;
     memmove(item, item + 1, behind * sizeof *item);
@@ -73,6 +78,7 @@ tw_status tw_own_buffers_remove(tw_own_buffers *own, const char *name, tw_buffer
 void tw_own_buffers_free(tw_own_buffers *own)
 {
     for (uint32_t i = 0; i < own->count; i++) {
+        tw_buffer_own(own->items[i].buffer, false);
         tw_buffer_free(own->items[i].buffer);
         forget(&own->items[i]);
     }

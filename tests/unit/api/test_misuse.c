@@ -171,6 +171,35 @@ static void a_pool_may_go_before_what_was_taken_from_it(void **state)
     tw_instance_free(instance);
 }
 
+static void a_buffer_is_of_one_instance_and_freed_once(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(counter_text);
+    tw_instance_pool *pool = pool_of(module, NULL);
+    tw_instance *a = take(pool), *b = take(pool);
+    tw_devices *devices;
+    tw_buffer *buffer, *back = NULL;
+    OK(tw_devices_open(NULL, &devices, &error));
+    OK(tw_buffer_new(devices, NULL, 1000, &buffer, &error));
+    tw_devices_close(devices);
+    OK(tw_instance_attach_buffer(a, "one", buffer, &error));
+    assert_int_equal(tw_instance_attach_buffer(a, "two", buffer, &error), TW_INVALID_ARGUMENT);
+    assert_int_equal(tw_instance_attach_buffer(b, "one", buffer, &error), TW_INVALID_ARGUMENT);
+    assert_non_null(strstr(error.message, "another instance"));
+    tw_buffer_free(buffer);
+    memset(tw_buffer_host(buffer), 7, 1000); /* still there */
+    OK(tw_instance_detach_buffer(a, "one", &back, &error));
+    OK(tw_instance_attach_buffer(b, "one", back, &error));
+    tw_instance_pool_give(pool, b); /* frees it */
+    tw_instance_free(a);
+    b = take(pool);
+    assert_int_equal(tw_instance_buffer_count(b), 0);
+    tw_instance_free(b);
+    tw_instance_pool_free(pool);
+    tw_module_free(module);
+}
+
 static void wrong_arguments_are_said(void **state)
 {
     (void)state;
@@ -613,6 +642,7 @@ int main(void)
         cmocka_unit_test(a_pool_in_a_freed_ones_place_is_another),
         cmocka_unit_test(a_host_function_can_not_free_who_called_it),
         cmocka_unit_test(a_pool_may_go_before_what_was_taken_from_it),
+        cmocka_unit_test(a_buffer_is_of_one_instance_and_freed_once),
         cmocka_unit_test(wrong_arguments_are_said),
         cmocka_unit_test(a_start_function_that_fails_is_the_takers_error),
         cmocka_unit_test(a_start_function_that_fails_later_costs_only_that_take),

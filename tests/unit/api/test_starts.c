@@ -247,6 +247,67 @@ static void a_bad_element_segment_keeps_later_data_from_being_copied(void **stat
                  "(func $start (call $log (i32.const 1))) (start $start))", "out of bounds table access in element segment 0");
 }
 
+/* ---- into a memory of the host's, which shows how far an instantiation that failed had come ---- */
+
+/* The bytes after a spawn of `text` in which all were 0x2E, of those at the start: "" = it went well. */
+static const char *spawn_into(const char *text, bool capturable, tw_status expected)
+{
+    static char seen[25];
+    static const tw_val_kind i32 = TW_VAL_I32;
+    static sight ignored;
+    tw_module *module;
+    tw_instance *instance = NULL;
+    tw_memory *memory;
+    tw_memory_options size = TW_MEMORY_OPTIONS_INIT;
+    size.bytes = 65536;
+    size_t live;
+    if (tw_memory_new(engine, &size, &memory, &error) || tw_module_new(engine, (const uint8_t *)text, strlen(text), &module, &error))
+        fail_msg("%s", error.message);
+    uint8_t *bytes = tw_memory_data(memory, &live);
+    memset(bytes, '.', live);
+    tw_import_memory given = {"host", "memory", memory};
+    tw_import_func log = {"host", "log", &i32, 1, NULL, 0, log_call, &ignored};
+    tw_spawn_options options = TW_SPAWN_OPTIONS_INIT;
+    options.capturable = capturable;
+    options.memories = &given, options.memory_count = 1;
+    options.imports = &log, options.import_count = 1;
+    ignored.used = 0;
+    assert_int_equal(tw_instance_spawn(module, &options, &instance, &error), expected);
+    memcpy(seen, bytes, 24);
+    assert_int_equal(bytes[65535], '.');
+    if (expected == TW_OK) tw_instance_free(instance);
+    tw_memory_free(memory);
+    tw_module_free(module);
+    return seen;
+}
+
+#define LENT "(import \"host\" \"memory\" (memory 1)) "
+
+/* By the specification: tables' segments come first, then those of data, in order, each whole or not at all; what an earlier one
+ * wrote stays when a later one traps. */
+static void what_came_before_a_trap_stays(void **state)
+{
+    (void)state;
+    use_handlers();
+    static const struct { const char *text, *seen; tw_status status; } cases[] = {
+        {"(module " LENT "(data (i32.const 2) \"ab\") (data (i32.const 3) \"cd\"))", "..acd...................", TW_OK},
+        {"(module " LENT "(data (i32.const 2) \"ab\") (data (i32.const 65535) \"xy\") (data (i32.const 8) \"cd\"))", "..ab....................", TW_TRAP},
+        {"(module " LENT "(data (i32.const 65535) \"xy\") (data (i32.const 8) \"cd\"))", "........................", TW_TRAP},
+        {"(module " LENT "(table 1 funcref) (data (i32.const 2) \"ab\") (func) (elem (i32.const 1) func 0))", "........................", TW_TRAP},
+        {"(module " LENT "(data (i32.const 2) \"ab\") (func $s (memory.init $p (i32.const 6) (i32.const 0) (i32.const 3)) (data.drop $p) (memory.init $p (i32.const 9) (i32.const 0) (i32.const 1)))"
+         " (start $s) (data $p \"pqr\"))", "..ab..pqr...............", TW_TRAP},
+        {"(module " LENT "(data $a (i32.const 2) \"ab\") (func $s (memory.init $a (i32.const 9) (i32.const 0) (i32.const 0)) (memory.init $a (i32.const 9) (i32.const 0) (i32.const 1)))"
+         " (start $s))", "..ab....................", TW_TRAP},
+        {"(module " LENT "(data (i32.const 2) \"ab\") (func $s (i32.store8 (i32.const 5) (i32.const 65)) (unreachable)) (start $s))", "..ab.A..................", TW_TRAP},
+        {"(module " LENT "(data (offset (i32.sub (i32.const 9) (i32.const 3))) \"g\") (data (offset (i32.add (i32.const 6) (i32.const 2))) \"h\"))", "......g.h...............", TW_OK},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int capturable = 0; capturable < 2; capturable++) {
+            const char *seen = spawn_into(cases[i].text, capturable, cases[i].status);
+            if (strcmp(seen, cases[i].seen)) fail_msg("case %zu, %s: %s", i, capturable ? "capturable" : "plain", seen);
+        }
+}
+
 static void modules_without_anything_start(void **state)
 {
     (void)state;
@@ -313,6 +374,7 @@ int main(void)
         cmocka_unit_test(elements_of_every_form_are_placed),
         cmocka_unit_test(the_start_function_sees_segments_and_traps_as_ever),
         cmocka_unit_test(a_bad_element_segment_keeps_later_data_from_being_copied),
+        cmocka_unit_test(what_came_before_a_trap_stays),
         cmocka_unit_test(modules_without_anything_start),
         cmocka_unit_test(a_large_module_begins_from_an_image_and_nobody_sees_anothers_writes),
     };
