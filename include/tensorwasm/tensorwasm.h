@@ -248,6 +248,7 @@ typedef struct tw_instance_pool tw_instance_pool;
 typedef struct tw_instance_pool_options {
     size_t size;
     uint32_t max_idle; /* instances kept ready; default 16 */
+    const struct tw_snapshot *snapshot; /* what instances begin with, and are reset to (snapshot.h); it must outlive the pool. NULL: fresh */
 } tw_instance_pool_options;
 #define TW_INSTANCE_POOL_OPTIONS_INIT {.size = sizeof(tw_instance_pool_options), .max_idle = 16}
 

@@ -13,7 +13,7 @@ tw_status tw_instance_pool_new(tw_module *module, const tw_spawn_options *spawn,
     tw_instance_pool_options pool = TW_INSTANCE_POOL_OPTIONS_INIT;
     TW_TRY(tw_api_read_spawn(spawn, &own, &wasi, error));
     TW_TRY(tw_options_read(&pool, sizeof pool, options, "tw_instance_pool_options", error));
-    return tw_runtime_pool_new(module, &own, pool.max_idle, out, error);
+    return tw_runtime_pool_new(module, &own, pool.snapshot, pool.max_idle, out, error);
 }
 
 tw_status tw_instance_pool_take(tw_instance_pool *pool, tw_instance **out, tw_error *error)

@@ -235,23 +235,16 @@ typedef struct target {
     const char *path; /* instead */
 } target;
 
-/* A page whose file was gone when it was read is zero now, and not what the guest had. */
-static tw_status check_lost(const capture *c)
-{
-    const tw_slot *slot = tw_runtime_slot(c->instance->module, c->instance->store);
-    return slot && atomic_load(&slot->lost) ? tw_runtime_lost(c->error) : TW_OK;
-}
-
 static tw_status put(capture *c, const tw_snapshot_state *state, const target *to)
 {
     tw_snap_draft draft = {0};
-    TW_TRY(check_lost(c));
+    TW_TRY(tw_runtime_check_lost(c->instance, c->error));
     if (!to->path) {
         TW_TRY(tw_snap_write(to->writer, state, to->out, c->error));
-        return check_lost(c);
+        return tw_runtime_check_lost(c->instance, c->error);
     }
     tw_status status = tw_snap_draft_make(to->writer, state, &draft, c->error);
-    if (!status) status = check_lost(c);
+    if (!status) status = tw_runtime_check_lost(c->instance, c->error);
     if (!status) status = tw_snap_draft_publish(&draft, to->path, c->error);
     tw_snap_draft_free(&draft);
     return status;

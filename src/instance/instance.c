@@ -49,7 +49,9 @@ static tw_status begin_restored(tw_instance *instance, tw_ending *ending)
     ending->status = tw_runtime_put_back(instance, instance->put_back, &ending->error);
     TW_TRY(ending->status);
     TW_TRY(call_first(instance, "tw:drop", ending));
-    return call_first(instance, "tw_after_restore", ending);
+    if (!instance->pooled) return call_first(instance, TW_AFTER_RESTORE, ending);
+    ending->from_host = true;
+    return ending->status = tw_runtime_take_baseline(instance, &ending->error);
 }
 
 static tw_status initialise(tw_instance *instance, tw_ending *ending)
@@ -84,6 +86,7 @@ static tw_status instantiate(tw_instance *instance, tw_link *link, const tw_stor
     tw_status status = tw_store_new(link, options, &instance->store, &ending);
     if (status == TW_OK) status = begin(instance, &ending);
     tw_stop reason = tw_stop_end(&instance->stopper);
+    TW_TRY(tw_runtime_check_lost(instance, error));
     return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
 }
 
@@ -198,9 +201,10 @@ tw_status tw_runtime_spawn(tw_module *module, const tw_spawn_options *options, c
     return spawn(module, options, from, false, out, error);
 }
 
-tw_status tw_runtime_spawn_pooled(tw_module *module, const tw_spawn_options *options, tw_instance **out, tw_error *error)
+tw_status tw_runtime_spawn_pooled(tw_module *module, const tw_spawn_options *options, const tw_put_back *from, tw_instance **out,
+                                  tw_error *error)
 {
-    return spawn(module, options, NULL, true, out, error);
+    return spawn(module, options, from, true, out, error);
 }
 
 void tw_runtime_free(tw_instance *instance)
@@ -270,14 +274,10 @@ static void from_raw(const tw_raw *raw, const tw_val_kind *kinds, size_t count, 
     }
 }
 
-static bool is_lost(const tw_instance *instance)
+tw_status tw_runtime_check_lost(const tw_instance *instance, tw_error *error)
 {
-    const tw_slot *slot = tw_runtime_slot(instance->module, instance->store);
-    return slot && atomic_load_explicit(&slot->lost, memory_order_relaxed);
-}
-
-tw_status tw_runtime_lost(tw_error *error)
-{
+    const tw_slot *slot = instance->store ? tw_runtime_slot(instance->module, instance->store) : NULL;
+    if (!slot || !atomic_load_explicit(&slot->lost, memory_order_relaxed)) return TW_OK;
     return tw_fail(error, TW_IO, "a file that the guest's memory is mapped from has become shorter or can't be read: what the memory "
                                  "holds isn't known any more");
 }
@@ -292,7 +292,7 @@ static tw_status run(tw_instance *instance, uint32_t index, tw_raw *raw, size_t 
     if (instance->stubs && status != TW_OK) tw_stubs_broken_off(instance->store);
     tw_stop reason = tw_stop_end(&instance->stopper);
     if (status != TW_OK) instance->spoiled = true;
-    if (is_lost(instance)) return tw_runtime_lost(error);
+    TW_TRY(tw_runtime_check_lost(instance, error));
     return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
 }
 

@@ -5,8 +5,35 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-tw_status tw_runtime_pool_new(tw_module *module, const tw_spawn_options *options, uint32_t max_idle, tw_instance_pool **out,
-                              tw_error *error)
+/* Resets need pages to compare with: an image of the memory, the snapshot's own where it has one. */
+static tw_status need_image(tw_instance_pool *pool, const tw_snapshot *snapshot, tw_error *error)
+{
+    tw_put_back *from = &pool->restoring.from;
+    tw_account *account;
+    if (!pool->module->wasm.memory_count) return TW_OK;
+    if (from->image) return tw_image_make_readable(from->image, error);
+    TW_TRY(tw_image_new(snapshot->wasm_memory.data, snapshot->wasm_memory.size, &from->image, error));
+    TW_TRY(tw_account_get(pool->options.tenant, &account, error));
+    tw_status status = tw_image_charge(from->image, account, error);
+    tw_account_drop(account);
+    return status;
+}
+
+static tw_status begin_with(tw_instance_pool *pool, const tw_snapshot *snapshot, tw_error *error)
+{
+    static const tw_buffer_restoring none = TW_BUFFER_RESTORING_INIT;
+    pool->options.buffers = &none;
+    TW_TRY(tw_runtime_prepare_restoring(pool->module, snapshot, &pool->options, &pool->arena, &pool->restoring, error));
+    if (pool->restoring.registers.buffer_count)
+        return tw_fail(error, TW_UNSUPPORTED, "a pool's instances can't begin with a snapshot that has buffers");
+    TW_TRY(need_image(pool, snapshot, error));
+    pool->options = pool->restoring.options;
+    pool->from = &pool->restoring.from;
+    return TW_OK;
+}
+
+tw_status tw_runtime_pool_new(tw_module *module, const tw_spawn_options *options, const tw_snapshot *snapshot, uint32_t max_idle,
+                              tw_instance_pool **out, tw_error *error)
 {
     static atomic_uint_fast64_t pools;
     tw_instance_pool *pool = calloc(1, sizeof *pool);
@@ -19,6 +46,7 @@ tw_status tw_runtime_pool_new(tw_module *module, const tw_spawn_options *options
     pool->shards[0].places = max_idle;
     tw_status status = tw_runtime_pool_keep_options(pool, options, error);
     pool->options.capturable = true;
+    if (status == TW_OK && snapshot) status = begin_with(pool, snapshot, error);
     if (status == TW_OK) *out = pool;
     else tw_runtime_pool_free(pool);
     return status;
@@ -98,7 +126,7 @@ tw_status tw_runtime_pool_take(tw_instance_pool *pool, tw_instance **out, tw_err
 {
     tw_instance *instance = pop_any(pool);
     if (instance) tw_stop_take_up(&instance->stopper);
-    else TW_TRY(tw_runtime_spawn_pooled(pool->module, &pool->options, &instance, error));
+    else TW_TRY(tw_runtime_spawn_pooled(pool->module, &pool->options, pool->from, &instance, error));
     tw_status status = start(pool, instance, error);
     if (status != TW_OK) {
         tw_runtime_free(instance);
@@ -114,7 +142,7 @@ tw_status tw_runtime_pool_warm(tw_instance_pool *pool, uint32_t count, tw_error 
     bool kept = true;
     while (kept && tw_runtime_pool_idle(pool) < count) {
         tw_instance *instance;
-        TW_TRY(tw_runtime_spawn_pooled(pool->module, &pool->options, &instance, error));
+        TW_TRY(tw_runtime_spawn_pooled(pool->module, &pool->options, pool->from, &instance, error));
         kept = tw_runtime_close_wasi(instance) && put_aside(pool, instance);
         if (!kept) tw_runtime_free(instance);
     }
@@ -144,6 +172,7 @@ void tw_runtime_pool_free(tw_instance_pool *pool)
 {
     for (tw_instance *instance; (instance = pop_any(pool));) tw_runtime_free(instance);
     for (uint32_t i = 0; i < TW_POOL_SHARDS; i++) pthread_mutex_destroy(&pool->shards[i].lock);
+    tw_runtime_stop_restoring(&pool->restoring);
     tw_arena_free(&pool->arena);
     if (pool->cache.cache) tw_kcache_unref(pool->cache.cache);
     tw_runtime_module_release(pool->module);

@@ -3,12 +3,12 @@
 #define TW_INSTANCE_POOL_H
 
 /* Instances of one module for one tenant that are used again. What is given back is reset at once, and waits until somebody takes
- * it; then its start function runs, as a new one's would. What can't be made fresh is freed: an instance whose last call didn't
+ * it; then its start function runs, as a new one's would, or tw_after_restore where a pool's instances begin with a snapshot. What can't be made fresh is freed: an instance whose last call didn't
  * come back well, one that was terminated, has grown a table or dropped a segment.
  *
  * A pool has a shard for each processor, up to a few; one that finds nothing in its own looks at the others, one lock at a time. */
 
-#include "instance/runtime.h"
+#include "instance/state.h"
 
 enum { TW_POOL_SHARDS = 8 };
 
@@ -30,10 +30,13 @@ struct tw_instance_pool {
     tw_spawn_options options;
     tw_wasi_options wasi;
     tw_kernel_cache cache;    /* cache NULL: none */
+    const tw_put_back *from;  /* NULL: fresh instances */
+    tw_restoring restoring;   /* whose `from` it is */
 };
 
-tw_status tw_runtime_pool_new(tw_module *module, const tw_spawn_options *options, uint32_t max_idle, tw_instance_pool **out,
-                              tw_error *error);
+/* snapshot: what instances begin with; NULL: fresh ones. */
+tw_status tw_runtime_pool_new(tw_module *module, const tw_spawn_options *options, const tw_snapshot *snapshot, uint32_t max_idle,
+                              tw_instance_pool **out, tw_error *error);
 /* Copies them (spawn_options.c). What a failure leaves, the pool's end frees. */
 tw_status tw_runtime_pool_keep_options(tw_instance_pool *pool, const tw_spawn_options *options, tw_error *error);
 tw_status tw_runtime_pool_take(tw_instance_pool *pool, tw_instance **out, tw_error *error);

@@ -85,9 +85,14 @@ static tw_status take_drops(tw_instance *instance, tw_baseline *b, tw_error *err
 {
     uint32_t words = (instance->form->rewrite->drop_count + 63) / 64;
     b->drops = TW_NEW_ARRAY(&instance->kept.arena, tw_handle, words);
-    TW_TRY_ALLOC(b->drops, error);
-    for (; b->drop_words < words; b->drop_words++)
+    b->dropped = TW_NEW_ARRAY(&instance->kept.arena, uint64_t, words);
+    TW_TRY_ALLOC(b->drops && b->dropped, error);
+    for (; b->drop_words < words; b->drop_words++) {
+        tw_raw value;
         if (!find(instance, "dropped", b->drop_words, TW_HANDLE_GLOBAL, &b->drops[b->drop_words])) return lacks(error);
+        tw_store_global_get(instance->store, &b->drops[b->drop_words], &value);
+        b->dropped[b->drop_words] = value.bits;
+    }
     return TW_OK;
 }
 
@@ -110,7 +115,7 @@ tw_status tw_runtime_take_baseline(tw_instance *instance, tw_error *error)
 {
     tw_baseline *b = &instance->baseline;
     b->changes_tables = tw_runtime_changes_tables(instance->module);
-    b->has_start = tw_store_export(instance->store, "tw:start", TW_HANDLE_FUNC, &b->start);
+    b->has_start = tw_store_export(instance->store, instance->put_back ? TW_AFTER_RESTORE : "tw:start", TW_HANDLE_FUNC, &b->start);
     TW_TRY(take_globals(instance, b, error));
     TW_TRY(take_tables(instance, b, error));
     TW_TRY(take_drops(instance, b, error));
@@ -124,7 +129,7 @@ static bool has_dropped(const tw_instance *instance)
     for (uint32_t i = 0; i < instance->baseline.drop_words; i++) {
         tw_raw value;
         tw_store_global_get(instance->store, &instance->baseline.drops[i], &value);
-        if (value.bits) return true;
+        if (value.bits != instance->baseline.dropped[i]) return true;
     }
     return false;
 }
@@ -222,5 +227,6 @@ tw_status tw_runtime_start_again(tw_instance *instance, const tw_wasi_options *w
     TW_TRY(tw_stop_begin(&instance->stopper, instance->timeout_ns, error));
     tw_status status = tw_store_call(instance->store, &instance->baseline.start, NULL, 0, &ending);
     tw_stop reason = tw_stop_end(&instance->stopper);
+    TW_TRY(tw_runtime_check_lost(instance, error));
     return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
 }

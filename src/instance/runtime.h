@@ -189,9 +189,10 @@ typedef struct tw_baseline {
     tw_baseline_table *tables; /* when the code changes some */
     uint32_t table_count;
     tw_handle *drops;
+    uint64_t *dropped; /* their bits */
     uint32_t drop_words;
     bool has_start;
-    tw_handle start, linear;
+    tw_handle start, linear; /* start: or tw_after_restore */
     tw_slot *memory; /* NULL without one; it has its image */
 } tw_baseline;
 
@@ -231,12 +232,13 @@ tw_status tw_runtime_call(tw_instance *instance, const char *name, const tw_val 
 tw_status tw_runtime_memory(tw_instance *instance, const char *name, uint8_t **base, size_t *size, tw_error *error);
 /* The user's memory 0; NULL when the module has none. */
 tw_slot *tw_runtime_slot(const tw_module *module, const tw_store *store);
-/* Fails: a file behind the memory is gone. */
-tw_status tw_runtime_lost(tw_error *error);
+/* TW_IO when a page whose file was gone has been read: it was zero, and not what the guest had. */
+tw_status tw_runtime_check_lost(const tw_instance *instance, tw_error *error);
 void tw_runtime_free(tw_instance *instance);
 
 /* An instance that can be reset. It is as after a reset: its start comes with tw_runtime_start_again. */
-tw_status tw_runtime_spawn_pooled(tw_module *module, const tw_spawn_options *options, tw_instance **out, tw_error *error);
+tw_status tw_runtime_spawn_pooled(tw_module *module, const tw_spawn_options *options, const tw_put_back *from, tw_instance **out,
+                                  tw_error *error);
 /* Fresh but for WASI, of which only what the guest had open is closed, and its start function. False: it can't be, free it. */
 bool tw_runtime_reset(tw_instance *instance);
 /* What the guest had open, and files for its output; where neither is, nothing. */

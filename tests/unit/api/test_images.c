@@ -317,6 +317,140 @@ static void kernels_run_on_mapped_pages(void **state)
     tw_module_free(module);
 }
 
+/* ---- pools ---- */
+
+static tw_instance_pool *pool_of(tw_module *module, const tw_snapshot *snapshot)
+{
+    tw_spawn_options options = usual();
+    tw_instance_pool_options pooling = TW_INSTANCE_POOL_OPTIONS_INIT;
+    tw_instance_pool *pool;
+    pooling.snapshot = snapshot;
+    OK(tw_instance_pool_new(module, &options, &pooling, &pool, &error));
+    return pool;
+}
+
+static tw_instance *take(tw_instance_pool *pool)
+{
+    tw_instance *instance;
+    OK(tw_instance_pool_take(pool, &instance, &error));
+    return instance;
+}
+
+static tw_snapshot *open_archive_of(tw_instance *instance)
+{
+    tw_capture_options capture = TW_CAPTURE_OPTIONS_INIT;
+    tw_snapshot_writer *writer;
+    tw_snapshot_reader *reader;
+    tw_snapshot *snapshot;
+    uint8_t *bytes;
+    size_t size;
+    capture.has_created = true;
+    OK(tw_snapshot_writer_new(NULL, &writer, &error));
+    OK(tw_snapshot_reader_new(NULL, &reader, &error));
+    OK(tw_instance_capture(instance, writer, &capture, &bytes, &size, &error));
+    OK(tw_snapshot_restore(reader, bytes, size, &snapshot, NULL, &error));
+    free(bytes);
+    tw_snapshot_writer_free(writer);
+    tw_snapshot_reader_free(reader);
+    return snapshot;
+}
+
+/* Whatever is done to one, what is taken next is as the original was; from an image in both ways, and from an archive. */
+static void a_pool_gives_the_snapshots_state_each_time(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(all_text);
+    int kept = 0;
+    for (uint32_t seed = 1; seed <= 24; seed++) {
+        uint32_t s = seed;
+        tw_instance *original = spawn(module);
+        for (uint32_t i = 0; i < seed * 2; i++) {
+            tw_val results[4];
+            const char *name = all_names[(next(&s) >> 8) % ALL];
+            call(original, module, name, (int32_t)(next(&s) >> 12 & 63), results);
+        }
+        save(original);
+        tw_snapshot *snapshot = seed % 3 == 2 ? open_archive_of(original) : open_as(ways[seed % 3]);
+        tw_instance_pool *pool = pool_of(module, snapshot);
+        for (int round = 0; round < 12; round++) {
+            tw_instance *one = take(pool), *two = take(pool);
+            same_captures(original, one);
+            same_captures(original, two);
+            run_on(module, one, two, round, seed * 7 + (uint32_t)round);
+            same_captures(one, two);
+            tw_instance_pool_give(pool, one);
+            kept += tw_instance_pool_idle(pool) > 0;
+            tw_instance_free(two);
+        }
+        tw_instance_pool_free(pool);
+        tw_snapshot_free(snapshot);
+        tw_instance_free(original);
+    }
+    assert_true(kept > 50); /* they were used again, not made anew each time */
+    tw_module_free(module);
+}
+
+static void a_pool_calls_tw_after_restore_each_time(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(large_text);
+    tw_instance *original = filled(module);
+    save(original);
+    for (int w = 0; w < 2; w++) {
+        tw_snapshot *snapshot = open_as(ways[w]);
+        tw_instance_pool *pool = pool_of(module, snapshot);
+        for (int i = 0; i < 4; i++) {
+            tw_val results[4];
+            uint8_t *memory;
+            size_t size;
+            tw_instance *one = take(pool);
+            OK(tw_instance_memory(one, "memory", &memory, &size, &error));
+            assert_int_equal(memory[4], 7);
+            assert_int_equal(size, 64 * BLOCK);
+            assert_int_equal(get(one, module, 9), 1009);
+            memory[4] = 1;
+            OK(call(one, module, "put", 1, results));
+            memset(memory + 9 * BLOCK, 0xCC, BLOCK);
+            OK(call(one, module, "grow", 5, results));
+            tw_instance_pool_give(pool, one);
+            assert_int_equal(tw_instance_pool_idle(pool), 1);
+        }
+        tw_instance_pool_free(pool);
+        tw_snapshot_free(snapshot);
+    }
+    tw_instance_free(original);
+    tw_module_free(module);
+}
+
+/* A reset reads the image's pages: some are gone. The instance is freed, and new ones say so when they need a page. */
+static void a_pool_whose_file_is_cut_keeps_nothing_of_it(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(large_text);
+    tw_instance *original = filled(module);
+    tw_val results[4];
+    save(original);
+    tw_snapshot *snapshot = open_as(TW_SNAPSHOT_VERIFY_TRUSTED);
+    tw_instance_pool *pool = pool_of(module, snapshot);
+    tw_instance *one = take(pool), *two = take(pool);
+    OK(call(one, module, "put", 40, results));
+    tw_instance_pool_give(pool, two);
+    assert_int_equal(truncate(path, 100), 0);
+    tw_instance_pool_give(pool, one);
+    for (int i = 0; i < 3; i++) {
+        tw_status status = tw_instance_pool_take(pool, &one, &error); /* tw_after_restore writes to a page that is gone */
+        assert_int_equal(status, TW_IO);
+    }
+    assert_int_equal(tw_instance_pool_idle(pool), 0);
+    tw_instance_pool_free(pool);
+    tw_snapshot_free(snapshot);
+    tw_instance_free(original);
+    tw_module_free(module);
+}
+
 static int begin(void **state)
 {
     (void)state;
@@ -348,6 +482,9 @@ int main(void)
         cmocka_unit_test(a_trusted_file_that_is_cut_ends_the_call_and_not_the_process),
         cmocka_unit_test(a_mapped_memory_grows),
         cmocka_unit_test(kernels_run_on_mapped_pages),
+        cmocka_unit_test(a_pool_gives_the_snapshots_state_each_time),
+        cmocka_unit_test(a_pool_calls_tw_after_restore_each_time),
+        cmocka_unit_test(a_pool_whose_file_is_cut_keeps_nothing_of_it),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
