@@ -63,7 +63,7 @@ static void save(const subject *s)
     writing.format = TW_SNAPSHOT_IMAGE;
     if (tw_instance_spawn(s->module, &options, &instance, &error)) fail("spawn", &error);
     if (tw_instance_memory(instance, "memory", &memory, &size, &error)) fail("memory", &error);
-    for (size_t at = 0; at < size; at += PAGE / 16) memory[at] = (uint8_t)(at / PAGE + 1);
+    for (size_t at = 0; at < size; at += PAGE / 16) memory[at] = (uint8_t)(at / PAGE) | 1;
     if (tw_snapshot_writer_new(&writing, &writer, &error) || tw_instance_save(instance, writer, NULL, s->path, &error)) fail("save", &error);
     tw_snapshot_writer_free(writer);
     tw_instance_free(instance);

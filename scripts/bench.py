@@ -27,6 +27,7 @@ TOOL = os.path.join(BUILD, "bin", "tensor-wasm")
 BENCH = os.path.join(BUILD, "bench", "tw_bench")
 MINIMAL = os.path.join(BUILD, "bench", "tw_bench_minimal")
 SNAPSHOTS = os.path.join(BUILD, "bench", "tw_bench_snapshots")
+IMAGES = os.path.join(BUILD, "bench", "tw_bench_images")
 POOLS = os.path.join(BUILD, "bench", "tw_bench_pools")
 LOOPS = os.path.join(BUILD, "bench", "loops.wasm")
 GUESTS = os.path.join(BUILD, "tests", "guests")
@@ -196,6 +197,31 @@ def bench_snapshots():
               f"of CPU time, {show(figure)} (1.1 to reach: {goal(figure[0] <= 1.1)})")
 
 
+def bench_images(folder):
+    """Restores from trusted images by size, each against the smallest of the same round, and full verification."""
+    sizes = [16, 1, 64] if QUICK else [256, 1, 1024, 3072]
+    store = os.path.join(folder, "images")
+    os.mkdir(store, 0o700)
+    data = json.loads(output(IMAGES, PAIRS, store, *sizes))
+    print("\nrestore from a trusted image in the page cache, then a call that reads 1 MiB:")
+    print("\n| memory | all | of it: open | restore | call | against 1 MiB |\n| --- | --- | --- | --- | --- | --- |")
+    smallest, ratios = data["restore"]["1"], {}
+    for mib in sorted(sizes):
+        samples = data["restore"][str(mib)]
+        ratios[mib] = ratio([(a[0], b[0]) for a, b in zip(samples, smallest)])
+        parts = [duration(statistics.median(sample[i] for sample in samples)) for i in range(4)]
+        RESULT[f"image, restore {mib} MiB"] = {"ns": statistics.median(sample[0] for sample in samples), "over 1 MiB": ratios[mib]}
+        print(f"| {mib} MiB | {' | '.join(parts)} | {show(ratios[mib])} |")
+    middle = 64 if QUICK else 1024
+    taken = statistics.median(sample[0] for sample in data["restore"][str(middle)])
+    print(f"\n{middle} MiB: {duration(taken)} (1 ms to reach: {goal(taken < 1e6)})")
+    print(f"{max(sizes)} MiB against 1 MiB: {ratios[max(sizes)][0]:.2f} (1.5 to reach: {goal(ratios[max(sizes)][0] <= 1.5)})")
+    for i, name in enumerate(("verified in full", "and copied")):
+        speed = data["verify"]["bytes"] / 2**30 / (statistics.median(sample[i] for sample in data["verify"]["ns"]) / 1e9)
+        RESULT[f"image, {name}"] = speed
+        print(f"{name}, one thread: {speed:.2f} GiB a second of CPU time" + (f" (1 to reach: {goal(speed >= 1)})" if i == 0 else ""))
+
+
 POOL_KINDS = {"small": "64 KiB of memory, 8 KiB of data", "wasi": "the same with WASI: two arguments, a variable", "folder": "and with a folder",
               "large": "16 MiB, 1 MiB of data, 8 dirty pages", "scattered": "the same, other pages each time"}
 
@@ -249,7 +275,7 @@ def main():
     print(output(TOOL, "doctor"))
     print(f"{PAIRS} pairs a figure{', quick: not for quoting' if QUICK else ''}")
     try:
-        for step in (lambda: bench_start(folder), bench_stopping, bench_dispatch, bench_snapshots,
+        for step in (lambda: bench_start(folder), bench_stopping, bench_dispatch, bench_snapshots, lambda: bench_images(folder),
                      bench_pool_cycles, bench_pool_threads, bench_idle, lambda: bench_first_run(folder),
                      lambda: bench_guests(folder + "/kernels")):
             step()

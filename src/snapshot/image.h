@@ -18,7 +18,8 @@
  *     7 pages of device memory       those of the body
  *
  *   meta     as an archive's
- *   runs     8 bytes each: u32 first block, u32 blocks. They ascend and don't touch; at most 256
+ *   runs     8 bytes each: u32 first block, u32 blocks. They ascend and don't touch; at most 256. A writer fills the smallest gaps
+ *            between them, of equal ones the first, until there are 32
  *   hashes   32 bytes for each block in the file, wasm memory's first: its BLAKE3, or zero where all of it is zero. The BLAKE3 of
  *            these, in the section's entry, is the root of the tree; entries of pages have no hash of their own: zero
  *   pages    the blocks of all runs, one behind the other. A body that isn't empty lies at a multiple of 64 KiB, with zeros before
