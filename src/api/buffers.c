@@ -6,6 +6,7 @@ tw_status tw_instance_attach_buffer(tw_instance *instance, const char *name, tw_
     if (!instance || !name || !buffer)
         return tw_fail(error, TW_INVALID_ARGUMENT, "tw_instance_attach_buffer: a required pointer is NULL");
     TW_TRY(tw_stop_check_owner(&instance->stopper, error)); /* the next one to take it would have it */
+    TW_TRY(tw_stop_check_owner(&instance->stopper, error));
     return tw_own_buffers_add(&instance->buffers, name, buffer, error);
 }
 
@@ -13,6 +14,7 @@ tw_status tw_instance_detach_buffer(tw_instance *instance, const char *name, tw_
 {
     if (!instance || !name || !out)
         return tw_fail(error, TW_INVALID_ARGUMENT, "tw_instance_detach_buffer: a required pointer is NULL");
+    TW_TRY(tw_stop_check_owner(&instance->stopper, error));
     return tw_own_buffers_remove(&instance->buffers, name, out, error);
 }
 

@@ -318,6 +318,9 @@ static void a_pool_gives_none_of_the_last_ones(void **state)
     OK(tw_instance_attach_buffer(first, "secret", test_buffer(devices, backend, 0, 4096), &error));
     tw_instance_pool_give(pool, first);
     assert_int_equal(tw_instance_pool_idle(pool), 1);
+    tw_buffer *late = test_buffer(devices, backend, 0, 64);
+    assert_int_equal(tw_instance_attach_buffer(first, "late", late, &error), TW_INVALID_ARGUMENT); /* it is the pool's */
+    tw_buffer_free(late);
     if (driver) assert_int_equal(driver->alive(), before);
     tw_instance *second = take(pool);
     assert_ptr_equal(first, second);
