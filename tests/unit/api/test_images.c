@@ -317,6 +317,60 @@ static void kernels_run_on_mapped_pages(void **state)
     tw_module_free(module);
 }
 
+/* ---- memories of the host ---- */
+
+static tw_status restore_on(tw_module *module, const tw_snapshot *snapshot, tw_memory *memory, tw_instance **out)
+{
+    tw_import_memory import = {"env", "m", memory};
+    tw_spawn_options options = usual();
+    options.memories = &import;
+    options.memory_count = 1;
+    return tw_instance_restore(module, snapshot, &options, out, &error);
+}
+
+/* They aren't mapped over: the host has them. What is there goes, and what is taken on trust can't be copied. */
+static void a_memory_of_the_host_gets_a_copy(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of("(module (memory (import \"env\" \"m\") 2 8)"
+                                  "(func (export \"put\") (param i32) (i32.store (i32.const 70000) (local.get 0)))"
+                                  "(func (export \"get\") (result i32) (i32.load (i32.const 70000))))");
+    tw_memory_options options = TW_MEMORY_OPTIONS_INIT;
+    tw_memory *first, *second;
+    tw_instance *original, *copy;
+    tw_val results[4];
+    options.bytes = 2 * BLOCK;
+    options.max_bytes = 8 * BLOCK;
+    OK(tw_memory_new(engine, &options, &first, &error));
+    OK(tw_memory_new(engine, &options, &second, &error));
+    tw_import_memory import = {"env", "m", first};
+    tw_spawn_options spawning = usual();
+    spawning.memories = &import;
+    spawning.memory_count = 1;
+    OK(tw_instance_spawn(module, &spawning, &original, &error));
+    OK(call(original, module, "put", 77, results));
+    save(original);
+    tw_snapshot *full = open_as(TW_SNAPSHOT_VERIFY_FULL), *trusted = open_as(TW_SNAPSHOT_VERIFY_TRUSTED);
+    assert_int_equal(restore_on(module, trusted, second, &copy), TW_UNSUPPORTED);
+    size_t size;
+    uint8_t *bytes = tw_memory_data(second, &size);
+    assert_int_equal(size, 2 * BLOCK);
+    memset(bytes, 0xEE, size);
+    OK(restore_on(module, full, second, &copy));
+    OK(call(copy, module, "get", 0, results));
+    assert_int_equal(results[0].of.i32, 77);
+    assert_int_equal(bytes[5], 0);
+    assert_ptr_equal(tw_memory_data(second, &size), bytes);
+    tw_snapshot_free(full);
+    tw_snapshot_free(trusted);
+    tw_instance_free(copy);
+    tw_instance_free(original);
+    tw_memory_free(first);
+    tw_memory_free(second);
+    tw_module_free(module);
+}
+
 /* ---- pools ---- */
 
 static tw_instance_pool *pool_of(tw_module *module, const tw_snapshot *snapshot)
@@ -482,6 +536,7 @@ int main(void)
         cmocka_unit_test(a_trusted_file_that_is_cut_ends_the_call_and_not_the_process),
         cmocka_unit_test(a_mapped_memory_grows),
         cmocka_unit_test(kernels_run_on_mapped_pages),
+        cmocka_unit_test(a_memory_of_the_host_gets_a_copy),
         cmocka_unit_test(a_pool_gives_the_snapshots_state_each_time),
         cmocka_unit_test(a_pool_calls_tw_after_restore_each_time),
         cmocka_unit_test(a_pool_whose_file_is_cut_keeps_nothing_of_it),

@@ -872,6 +872,33 @@ static void only_what_differs_is_written(void **state)
     free(memory);
 }
 
+/* Written by version 1 over the golden image of "pages3", with one byte changed. */
+static tw_snapshot_state changed_pages3(test_state *s)
+{
+    s->wasm[BLOCK + 1] ^= 0x80;
+    return s->state;
+}
+
+static void incremental_files_of_version_1_are_read_for_ever(void **state)
+{
+    (void)state;
+    size_t base_size, size, ours;
+    test_state *s = test_state_new("pages3");
+    uint8_t *base_bytes = test_file("../image/v1_pages3_ed25519.twi", &base_size), *bytes = test_file("../image/v1_incremental.twi", &size);
+    tw_snapshot *base = read_on(NULL, base_bytes, base_size), *out = read_on(base, bytes, size);
+    tw_snapshot_state wanted = changed_pages3(s);
+    assert_snapshot_has(out, &wanted);
+    uint8_t *now = write_on(base, &wanted, &ours);
+    assert_int_equal(ours, size);
+    assert_memory_equal(now, bytes, size);
+    tw_snapshot_free(base);
+    tw_snapshot_free(out);
+    free(base_bytes);
+    free(bytes);
+    free(now);
+    free(s);
+}
+
 static void a_wrong_base_is_refused(void **state)
 {
     (void)state;
@@ -943,6 +970,20 @@ static int write_golden(const char *to)
     return 0;
 }
 
+/* And `test_image --write-incremental FILE` the one that stands on another. */
+static int write_incremental(const char *to)
+{
+    size_t base_size, size;
+    keys = test_keys_new();
+    test_state *s = test_state_new("pages3");
+    uint8_t *base_bytes = test_file("../image/v1_pages3_ed25519.twi", &base_size);
+    tw_snapshot *base = read_on(NULL, base_bytes, base_size);
+    tw_snapshot_state changed = changed_pages3(s);
+    uint8_t *bytes = write_on(base, &changed, &size);
+    FILE *file = fopen(to, "wbx");
+    return !file || fwrite(bytes, 1, size, file) != size || fclose(file);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -965,8 +1006,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(trusted_images_are_verified_but_for_their_pages),
         cmocka_unit_test(what_differs_from_a_base_comes_back_with_it),
         cmocka_unit_test(only_what_differs_is_written),
+        cmocka_unit_test(incremental_files_of_version_1_are_read_for_ever),
         cmocka_unit_test(a_wrong_base_is_refused),
     };
     if (argc == 3 && !strcmp(argv[1], "--write")) return write_golden(argv[2]);
+    if (argc == 3 && !strcmp(argv[1], "--write-incremental")) return write_incremental(argv[2]);
     return cmocka_run_group_tests(tests, begin, end);
 }
