@@ -255,9 +255,9 @@ static const char *spawn_into(const char *text, bool capturable, tw_status expec
     static char seen[25];
     static const tw_val_kind i32 = TW_VAL_I32;
     static sight ignored;
-    tw_module *module;
+    tw_module *module = NULL;
     tw_instance *instance = NULL;
-    tw_memory *memory;
+    tw_memory *memory = NULL;
     tw_memory_options size = TW_MEMORY_OPTIONS_INIT;
     size.bytes = 65536;
     size_t live;
@@ -272,7 +272,8 @@ static const char *spawn_into(const char *text, bool capturable, tw_status expec
     options.memories = &given, options.memory_count = 1;
     options.imports = &log, options.import_count = 1;
     ignored.used = 0;
-    assert_int_equal(tw_instance_spawn(module, &options, &instance, &error), expected);
+    tw_status status = tw_instance_spawn(module, &options, &instance, &error);
+    if (status != expected) fail_msg("%s: %s", tw_status_name(status), status ? error.message : "");
     memcpy(seen, bytes, 24);
     assert_int_equal(bytes[65535], '.');
     if (expected == TW_OK) tw_instance_free(instance);
