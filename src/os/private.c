@@ -45,7 +45,10 @@ int tw_private_open(const char *path, const char **why)
 {
     *why = NULL;
     char *folder_name = strdup(path), *slash = folder_name ? strrchr(folder_name, '/') : NULL;
-    if (!folder_name) return -1;
+    if (!folder_name) {
+        errno = ENOMEM;
+        return -1;
+    }
     const char *name = slash ? path + (slash - folder_name) + 1 : path;
     if (slash) *slash = 0;
     int folder = open_folder(!slash ? "." : slash == folder_name ? "/" : folder_name, why);

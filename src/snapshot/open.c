@@ -12,6 +12,7 @@
 
 static tw_status cant_read(const char *path, tw_snap_why *why)
 {
+    if (errno == ENOMEM) return tw_fail_memory(why->error);
     return tw_fail(why->error, errno == ENOENT ? TW_NOT_FOUND : TW_IO, "can't read the snapshot %.300s: %s", path, strerror(errno));
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each allocation of writing and reading fails once, zstd's too: the answer is no-memory, and nothing is kept or lost. The
  * program's malloc is ours here; not under sanitizers, which have their own. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -123,7 +125,69 @@ static void unwrapping_may_fail(void **state)
     tw_snapshot_reader_free(reader);
     test_keys_free(&keys);
 }
+
+/* The lowest descriptor that is free: the same before and after, or one was lost. */
+static int free_descriptor(void)
+{
+    int file = open("/dev/null", O_RDONLY);
+    close(file);
+    return file;
+}
+
+static void opening_an_image_may_fail(void **state)
+{
+    (void)state;
+    static const tw_snapshot_verify ways[] = {TW_SNAPSHOT_VERIFY_FULL, TW_SNAPSHOT_VERIFY_TRUSTED, TW_SNAPSHOT_VERIFY_ONLY};
+    char folder[] = "/tmp/tw-no-memory-XXXXXX", path[64];
+    test_state *s = test_state_new("pages3");
+    tw_snapshot_writer_options writing = TW_SNAPSHOT_WRITER_OPTIONS_INIT;
+    tw_snapshot_writer *writer;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/file", folder);
+    writing.format = TW_SNAPSHOT_IMAGE;
+    writing.threads = 1;
+    assert_int_equal(tw_snapshot_writer_new(&writing, &writer, NULL), TW_OK);
+    assert_int_equal(tw_snapshot_save(writer, &s->state, path, NULL), TW_OK);
+    for (size_t w = 0; w < 3; w++) {
+        tw_snapshot_reader_options reading = TW_SNAPSHOT_READER_OPTIONS_INIT;
+        tw_snapshot_reader *reader;
+        tw_snapshot *out = NULL;
+        int descriptor = free_descriptor();
+        reading.verify = ways[w];
+        reading.threads = 1;
+        assert_int_equal(tw_snapshot_reader_new(&reading, &reader, NULL), TW_OK);
+        long at = 0;
+        for (;; at++) {
+            tw_snapshot_class why;
+            long before = no_memory_blocks;
+            no_memory_at(at);
+            tw_status status = tw_snapshot_open(reader, path, &out, &why, NULL);
+            if (!no_memory_ends()) {
+                assert_int_equal(status, TW_OK);
+                break;
+            }
+            assert_int_equal(status, TW_NO_MEMORY);
+            assert_int_equal(why, TW_SNAPSHOT_CLASS_NONE);
+            assert_int_equal(no_memory_blocks, before);
+            assert_int_equal(free_descriptor(), descriptor);
+        }
+        assert_true(at >= 3);
+        tw_snapshot_free(out);
+        assert_int_equal(free_descriptor(), descriptor);
+        tw_snapshot_reader_free(reader);
+    }
+    tw_snapshot_writer_free(writer);
+    unlink(path);
+    rmdir(folder);
+    free(s);
+}
 #else
+static void opening_an_image_may_fail(void **state)
+{
+    (void)state;
+    skip();
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -142,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(unwrapping_may_fail),
+        cmocka_unit_test(opening_an_image_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
