@@ -11,6 +11,7 @@
 #include "rewrite/parts.h"
 
 #include "wasm/flow.h"
+#include "wasm/read.h"
 
 typedef struct outline {
     tw_rewriter *r;
@@ -194,6 +195,30 @@ static tw_status emit_nest(outline *o)
     return TW_OK;
 }
 
+/* An exit that leads straight to an `unreachable` traps in L. The engine's compiler makes such a branch and its trap one instruction,
+ * with the branch's place: so it does here as in the original. */
+static bool leads_to_trap(const outline *o, int32_t code)
+{
+    const tw_nest_exit *exit = code == TW_REWRITE_AGAIN ? NULL : &o->part->nest.exits[code - 1];
+    tw_reader reader = o->reader; /* behind the loop, as what an exit but a loop's header leads to is */
+    tw_instr instr;
+    uint64_t here = tw_reader_offset(&reader);
+    if (!exit || exit->dead_end || exit->continues < here || exit->continues - here >= (uint64_t)(reader.end - reader.at)) return false;
+    reader.at += exit->continues - here;
+    return tw_wasm_next(&reader, &instr, NULL) == TW_OK && instr.op == TW_OP_UNREACHABLE;
+}
+
+static void emit_leave(outline *o, int32_t code)
+{
+    if (!leads_to_trap(o, code)) {
+        emit_return(o, code);
+        return;
+    }
+    tw_emit_place(&o->e, o->part->nest.exits[code - 1].continues);
+    tw_emit_op(&o->e, TW_OP_UNREACHABLE);
+    tw_emit_place(&o->e, o->part->nest.end_offset);
+}
+
 static tw_status emit_function(outline *o)
 {
     TW_TRY(make_locals(o));
@@ -207,7 +232,7 @@ static tw_status emit_function(outline *o)
     if (fall_through) emit_return(o, (int32_t)fall_through);
     for (uint32_t i = o->leave_count; i-- > 0;) {
         tw_emit_op(&o->e, TW_OP_END);
-        emit_return(o, o->leaves[i]);
+        emit_leave(o, o->leaves[i]);
     }
     tw_emit_op(&o->e, TW_OP_END);
     return TW_OK;

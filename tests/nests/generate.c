@@ -938,6 +938,19 @@ static void draw_limit(nest *g, bound_check *c)
     c->limit = number_of(g, T_I32, limit);
 }
 
+/* What is kept at first: one step before the first index, so that it moves evenly from the start, or anything. */
+static number draw_first(nest *g, const bound_check *c)
+{
+    int64_t first[RUNS];
+    bool before = chance(g, 70);
+    for (int r = 0; r < RUNS; r++) {
+        int64_t low, high;
+        index_range(g, c, r, &low, &high);
+        first[r] = (int32_t)(before ? (c->scale > 0 ? low - c->scale : high - c->scale) : (int64_t)below(g, 9));
+    }
+    return number_of(g, T_I32, first);
+}
+
 static void draw_bound_check(nest *g, int loop_)
 {
     static const compare compares[] = {LT_U, LT_U, LT_U, LT_S, LE_U, GE_S, GT_S, NE};
@@ -948,6 +961,10 @@ static void draw_bound_check(nest *g, int loop_)
                      .add = chance(g, 60) ? 0 : (int32_t)below(g, 9) - 2, .compare = compares[below(g, 8)], .swapped = chance(g, 25),
                      .negated = chance(g, 25), .form = (check_form)below(g, CHECK_FORMS)};
     draw_limit(g, &c);
+    c.wide = chance(g, 25);
+    c.remembers = chance(g, 40);
+    c.lags = chance(g, 35) && c.remembers;
+    c.first = draw_first(g, &c);
     int guard = expr_op(g, 0x46 + below(g, 10), T_I32, 2, expr_counter(g, loop_, T_I32), expr_number(g, T_I32), 0);
     g->checks[g->check_count] = c;
     put_statement(g, loop_, first, (statement){.kind = STATEMENT_CHECK, .loop = loop_, .guard = guarded ? guard : NONE, .target = g->check_count++});

@@ -181,6 +181,10 @@ typedef struct bound_check { /* counter·scale (+ the outer counter·outer_scale
     number limit;
     compare compare; /* all is well while it holds */
     bool swapped, negated;
+    bool wide;      /* compared as 64-bit numbers */
+    bool remembers; /* an index that is well is kept in a local, for the reports to tell */
+    bool lags;      /* what is compared is the index that has been kept */
+    number first;   /* kept before the loops */
     check_form form;
 } bound_check;
 

@@ -21,6 +21,7 @@ typedef struct writer {
     uint32_t shared;     /* the local that a shared load is kept in */
     uint32_t forwarded;  /* the local that a forwarded one is kept in */
     bool remainder;      /* of the loop that forwards */
+    uint32_t kept[MAX_BOUND_CHECKS];         /* locals of the indices that were well */
     uint32_t report_label[MAX_BOUND_CHECKS]; /* of reports outside: how many blocks were open when theirs opened */
 } writer;
 
@@ -272,14 +273,28 @@ static void write_index(writer *w, const bound_check *c)
     emit_op(w->out, 0x6A);
 }
 
-/* 1 when the check fails; with `holds` 1 when it doesn't. */
-static void write_failure(writer *w, const bound_check *c, bool holds)
+static void widen(writer *w, const bound_check *c)
 {
+    if (c->wide) emit_op(w->out, c->compare == LT_U || c->compare == LE_U ? 0xAD : 0xAC);
+}
+
+static void write_limit(writer *w, const bound_check *c)
+{
+    write_number(w, &c->limit);
+    widen(w, c);
+}
+
+/* 1 when the check fails; with `holds` 1 when it doesn't. */
+static void write_failure(writer *w, int index, bool holds)
+{
+    const bound_check *c = &w->it->checks[index];
     compare op = c->negated ? negations[c->compare] : c->compare;
-    if (c->swapped) op = swaps[op], write_number(w, &c->limit);
-    write_index(w, c);
-    if (!c->swapped) write_number(w, &c->limit);
-    emit_op(w->out, compare_ops[op]);
+    if (c->swapped) op = swaps[op], write_limit(w, c);
+    if (c->lags) emit_get(w->out, w->kept[index]);
+    else write_index(w, c);
+    widen(w, c);
+    if (!c->swapped) write_limit(w, c);
+    emit_op(w->out, compare_ops[op] + (c->wide ? 11u : 0u));
     if (c->negated == holds) emit_op(w->out, 0x45);
 }
 
@@ -300,25 +315,40 @@ static void write_report(writer *w, int index)
         if (w->it->accumulators[a] == T_I64) emit_op(w->out, 0xA7);
         emit_op(w->out, 0x73);
     }
+    for (int c = 0; c < w->it->check_count; c++) {
+        if (!w->it->checks[c].remembers) continue;
+        write_i32(w, 7);
+        emit_op(w->out, 0x6C);
+        emit_get(w->out, w->kept[c]);
+        emit_op(w->out, 0x6A);
+    }
     emit_call_report(w->out);
     emit_op(w->out, 0x1A);
     emit_op(w->out, 0x00);
 }
 
-static void write_check(writer *w, int index)
+static void write_refusal(writer *w, int index)
 {
-    const bound_check *c = &w->it->checks[index];
-    if (c->form == CHECK_OUTSIDE) {
-        write_failure(w, c, false);
+    check_form form = w->it->checks[index].form;
+    if (form == CHECK_OUTSIDE) {
+        write_failure(w, index, false);
         emit_br_if(w->out, w->out->open - 1 - w->report_label[index]);
         return;
     }
-    if (c->form == CHECK_JUMPED) emit_block(w->out);
-    write_failure(w, c, c->form == CHECK_JUMPED);
-    if (c->form == CHECK_JUMPED) emit_br_if(w->out, 0);
+    if (form == CHECK_JUMPED) emit_block(w->out);
+    write_failure(w, index, form == CHECK_JUMPED);
+    if (form == CHECK_JUMPED) emit_br_if(w->out, 0);
     else emit_if(w->out);
     write_report(w, index);
     emit_end(w->out);
+}
+
+static void write_check(writer *w, int index)
+{
+    write_refusal(w, index);
+    if (!w->it->checks[index].remembers) return;
+    write_index(w, &w->it->checks[index]);
+    emit_set(w->out, w->kept[index]);
 }
 
 static void write_statement(writer *w, int index)
@@ -585,6 +615,16 @@ static void declare_locals(writer *w)
     const forward *f = &w->it->forward;
     if (f->loop != NONE) w->forwarded = emit_local(w->func, load_type(w->it->accesses[f->there].op));
     for (uint32_t i = 0; i < w->it->word_count; i++) w->word[i] = emit_local(w->func, T_I32);
+    for (int c = 0; c < w->it->check_count; c++) w->kept[c] = emit_local(w->func, T_I32);
+}
+
+static void keep_first(writer *w)
+{
+    for (int c = 0; c < w->it->check_count; c++) {
+        if (!w->it->checks[c].remembers) continue;
+        write_number(w, &w->it->checks[c].first);
+        emit_set(w->out, w->kept[c]);
+    }
 }
 
 static void hoist_words(writer *w)
@@ -629,6 +669,7 @@ void nest_write(const nest *it, emit_func *out)
     writer w = {.it = it, .func = out, .out = &out->body};
     declare_locals(&w);
     hoist_words(&w);
+    keep_first(&w);
     for (int c = 0; c < it->check_count; c++) {
         if (it->checks[c].form != CHECK_OUTSIDE) continue;
         w.report_label[c] = w.out->open;
