@@ -156,8 +156,9 @@ tw_status tw_runtime_prepare_restoring(tw_module *module, const tw_snapshot *sna
     if (r->max_memory && (!out->options.max_memory || out->options.max_memory > r->max_memory)) out->options.max_memory = r->max_memory;
     out->from = (tw_put_back){r, snapshot->wasm_memory, NULL, snapshot->device_memory, given->buffers};
     TW_TRY(find_image(snapshot, &out->from.image, error));
-    if (out->from.image || snapshot->wasm_memory.data || !snapshot->wasm_memory.size) return TW_OK;
-    return tw_fail(error, TW_INVALID_ARGUMENT, "the snapshot's memory has a size and no data");
+    bool has_memory = out->from.image || snapshot->wasm_memory.data || !snapshot->wasm_memory.size;
+    if (has_memory && (snapshot->device_memory.data || !snapshot->device_memory.size)) return TW_OK;
+    return tw_fail(error, TW_INVALID_ARGUMENT, "a memory of the snapshot has a size and no data: it was only verified");
 }
 
 void tw_runtime_stop_restoring(tw_restoring *restoring)

@@ -19,7 +19,7 @@ Images: written by run and save, mapped by run, in full or on trust.
   40
   $ tensor-wasm snapshot verify store/a.twi
   store/a.twi: verified: image, not signed
-  $ tensor-wasm snapshot inspect store/a.twi | grep memory
+  $ tensor-wasm snapshot inspect store/a.twi | grep "[me] memory"
     wasm memory      262144 bytes
     device memory    0 bytes
 

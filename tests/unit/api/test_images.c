@@ -317,6 +317,25 @@ static void kernels_run_on_mapped_pages(void **state)
     tw_module_free(module);
 }
 
+static void what_was_only_verified_is_not_restored(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(large_text);
+    tw_instance *original = filled(module), *copy;
+    tw_instance_pool_options pooling = TW_INSTANCE_POOL_OPTIONS_INIT;
+    tw_instance_pool *pool;
+    tw_spawn_options options = usual();
+    save(original);
+    tw_snapshot *snapshot = open_as(TW_SNAPSHOT_VERIFY_ONLY);
+    assert_int_equal(tw_instance_restore(module, snapshot, &options, &copy, &error), TW_INVALID_ARGUMENT);
+    pooling.snapshot = snapshot;
+    assert_int_equal(tw_instance_pool_new(module, &options, &pooling, &pool, &error), TW_INVALID_ARGUMENT);
+    tw_snapshot_free(snapshot);
+    tw_instance_free(original);
+    tw_module_free(module);
+}
+
 /* ---- memories of the host ---- */
 
 static tw_status restore_on(tw_module *module, const tw_snapshot *snapshot, tw_memory *memory, tw_instance **out)
@@ -536,6 +555,7 @@ int main(void)
         cmocka_unit_test(a_trusted_file_that_is_cut_ends_the_call_and_not_the_process),
         cmocka_unit_test(a_mapped_memory_grows),
         cmocka_unit_test(kernels_run_on_mapped_pages),
+        cmocka_unit_test(what_was_only_verified_is_not_restored),
         cmocka_unit_test(a_memory_of_the_host_gets_a_copy),
         cmocka_unit_test(a_pool_gives_the_snapshots_state_each_time),
         cmocka_unit_test(a_pool_calls_tw_after_restore_each_time),
