@@ -167,8 +167,9 @@ static const cli_option options[] = {
 };
 
 #define TEXT                                                                                                           \
-    "FILE is an archive of ours, or the earlier project's v2, v3 or v4, or its encrypted form; or - for stdin. All "   \
-    "of it is checked before anything is printed: signature, hashes, structure, and what the options demand.\n"        \
+    "FILE is an archive or image of ours, or the earlier project's v2, v3 or v4, or its encrypted form; or - for "     \
+    "stdin. All of it is checked before anything is printed: signature, hashes, structure, and what the options "     \
+    "demand.\n"                                                                                                        \
     "A refusal has a class, like 'signature', 'replay' or 'crc', behind its message, or in JSON as error.class; the "  \
     "exit code is 1."
 

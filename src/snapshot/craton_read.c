@@ -16,6 +16,8 @@ const uint8_t tw_craton_envelope_magic[TW_CRATON_ENVELOPE_MAGIC] = {'t', 'w', 'a
                                                                     't', 'i', 'f', 'a', 'c', 't', '0', '1'};
 const uint8_t tw_craton_wrapper_magic[TW_CRATON_WRAPPER_MAGIC] = {'t', 'w', 's', 'A', 'E', 'A', 'D', '1'};
 
+static const uint8_t wasm_magic[] = {0, 'a', 's', 'm'}; /* of files given in the wrong order */
+
 static bool begins(tw_span file, const uint8_t *magic, size_t size)
 {
     return file.size >= size && memcmp(file.data, magic, size) == 0;
@@ -83,6 +85,9 @@ static tw_status read_v2(const tw_snapshot_reader_options *options, tw_span file
     out->format = TW_SNAPSHOT_V2;
     if (options->require_signature)
         return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_UNSIGNED, "it has no signature, and the reader requires one");
+    if (!tw_snap_frame_begins(file))
+        return tw_snap_refuse(why, TW_SNAPSHOT_CLASS_FORMAT, "it begins as no snapshot file does%s",
+                              begins(file, wasm_magic, sizeof wasm_magic) ? ": it is a WebAssembly module" : "");
     return read_frame(options, file, TW_SNAPSHOT_VERSION, out, storage, why);
 }
 

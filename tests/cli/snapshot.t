@@ -102,6 +102,12 @@ A refusal exits with 1 and has a class:
   $ head -c 100 ed.snap > cut.snap; tensor-wasm snapshot verify cut.snap
   ! tensor-wasm: cut.snap: the zstd frame is cut off after 100 bytes (format)
   [1]
+  $ printf '\000asm\001\000\000\000' > guest.wasm; tensor-wasm snapshot verify guest.wasm
+  ! tensor-wasm: guest.wasm: it begins as no snapshot file does: it is a WebAssembly module (format)
+  [1]
+  $ echo hello > note.txt; tensor-wasm snapshot verify note.txt
+  ! tensor-wasm: note.txt: it begins as no snapshot file does (format)
+  [1]
   $ cp $DATA/craton/odd/v2_payload_trailing.snap odd.snap; tensor-wasm snapshot verify odd.snap
   ! tensor-wasm: odd.snap: 4 bytes follow the payload inside its frame (trailing)
   [1]
