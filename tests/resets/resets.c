@@ -40,12 +40,12 @@ static struct {
 
 static tw_snapshot_writer *writer, *image_writer;
 static tw_snapshot_reader *reader, *trusting;
-static char files[] = "/tmp/tw-resets-store-XXXXXX";
+static char files[] = "/tmp/tw-resets-XXXXXX"; /* all of ours, and what is left of them after a failure */
 
 /* One way to run the guest, with a folder of its own. */
 typedef struct side {
     const char *what;
-    char folder[64], output[64];
+    char folder[64], output[80];
     tw_wasi_dir dir;
     tw_wasi_options wasi;
     tw_import_func import;
@@ -150,8 +150,8 @@ static void begin_side(side *s, const char *what, const trial *t, bool offloads)
     static const char *const args[] = {"guest", "one"}, *const env[] = {"KEY=value"};
     static const tw_val_kind i32 = TW_VAL_I32;
     s->what = what;
-    strcpy(s->folder, "/tmp/tw-resets-XXXXXX");
-    assert_non_null(mkdtemp(s->folder));
+    snprintf(s->folder, sizeof s->folder, "%s/%.5s-%" PRIu64, files, what + 4, t->seed);
+    assert_int_equal(mkdir(s->folder, 0700), 0);
     snprintf(s->output, sizeof s->output, "%s.out", s->folder);
     s->dir = (tw_wasi_dir){s->folder, "d"};
     s->wasi = (tw_wasi_options)TW_WASI_OPTIONS_INIT;
@@ -441,6 +441,7 @@ static int tear_down(void **state)
     tw_snapshot_writer_free(image_writer);
     tw_snapshot_reader_free(reader);
     tw_snapshot_reader_free(trusting);
+    nftw(files, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     rmdir(files);
     engine_ends();
     return 0;
