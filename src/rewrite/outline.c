@@ -196,14 +196,14 @@ static tw_status emit_nest(outline *o)
 }
 
 /* An exit that leads straight to an `unreachable` traps in L. The engine's compiler makes such a branch and its trap one instruction,
- * with the branch's place: so it does here as in the original. */
+ * with the branch's place: so it does here as in the original. Where another block's end lies between, it doesn't. */
 static bool leads_to_trap(const outline *o, int32_t code)
 {
     const tw_nest_exit *exit = code == TW_REWRITE_AGAIN ? NULL : &o->part->nest.exits[code - 1];
     tw_reader reader = o->reader; /* behind the loop, as what an exit but a loop's header leads to is */
     tw_instr instr;
     uint64_t here = tw_reader_offset(&reader);
-    if (!exit || exit->dead_end || exit->continues < here || exit->continues - here >= (uint64_t)(reader.end - reader.at)) return false;
+    if (!exit || exit->dead_end || exit->target != exit->continues || exit->continues < here || exit->continues - here >= (uint64_t)(reader.end - reader.at)) return false;
     reader.at += exit->continues - here;
     return tw_wasm_next(&reader, &instr, NULL) == TW_OK && instr.op == TW_OP_UNREACHABLE;
 }

@@ -69,6 +69,9 @@
 ;; call W 30 16
 ;; call W 16 16
 ;; call W 7 0
+;; call Y 30 4000
+;; call Y 30 16
+;; call Y 7 0
 ;; call X 30 4000
 ;; call X 30 16
 ;; call X 16 16
@@ -315,4 +318,16 @@
      (br_if $o (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $n))))
     (return))
    (unreachable))
-  (unreachable)))
+  (unreachable)) ;; one, and behind its end another block's
+ (func $Y (export "Y") (param $n i32) (param $lim i32) (local $i i32)
+  (block $outer
+   (block $two
+    (block $one
+     (br_if $two (i32.eq (local.get $n) (i32.const 99)))
+     (loop $o
+      (br_if $one (i32.ge_u (local.get $i) (local.get $lim)))
+      (i32.store offset=1024 (i32.shl (local.get $i) (i32.const 2)) (i32.add (local.get $i) (i32.const 5)))
+      (br_if $o (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $n))))
+     (br $outer)))
+   (unreachable)))
+)
