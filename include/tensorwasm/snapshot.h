@@ -283,8 +283,8 @@ tw_status tw_instance_save(tw_instance *instance, const tw_snapshot_writer *writ
  * The options are those of tw_instance_spawn. The module must be the same, bit by bit in binary form, and so must the tenant. The
  * lower of the limits counts, the captured one's or that of the options. A guest with WASI has the arguments and the environment
  * that it had: the options have none; streams are those of the options; each of its directories must be among the options'
- * under the guest's name for it, and no other. Its buffers come back under their names, where the options' `buffers` say (buffer.h);
- * on the host where nothing is said or a device is missing.
+ * under the guest's name for it, and no other; one whose module imports nothing of WASI needs no options for it. Its buffers
+ * come back under their names, where the options' `buffers` say (buffer.h); on the host where nothing is said or a device is missing.
  * TW_INVALID_ARGUMENT for another module or other directories, TW_UNTRUSTED for another tenant, TW_LIMIT, TW_MALFORMED for
  * registers that aren't of tw_instance_capture or don't fit, TW_UNAVAILABLE for a buffer's backend, TW_LINK, and what
  * tw_after_restore ended in. */

@@ -115,6 +115,13 @@ static tw_status map_dirs(const tw_registers *r, const tw_wasi_options *given, t
     return TW_OK;
 }
 
+static bool imports_wasi(const tw_module *module)
+{
+    for (uint32_t i = 0; i < module->import_count; i++)
+        if (!strcmp(module->imports[i].module, "wasi_snapshot_preview1")) return true;
+    return false;
+}
+
 static tw_status set_up_wasi(const tw_registers *r, const tw_wasi_options *given, tw_arena *arena, tw_wasi_options *out,
                              tw_error *error)
 {
@@ -150,8 +157,9 @@ tw_status tw_runtime_prepare_restoring(tw_module *module, const tw_snapshot *sna
         return tw_fail(error, TW_UNTRUSTED, "the snapshot is of tenant 0x%" PRIx64 ", not of 0x%" PRIx64, snapshot->tenant, given->tenant);
     TW_TRY(tw_registers_read(snapshot->registers, arena, r, error));
     TW_TRY(tw_runtime_check_state(module, snapshot, r, error));
-    if (r->has_wasi) TW_TRY(set_up_wasi(r, given->wasi, arena, &out->wasi, error));
-    out->options.wasi = r->has_wasi ? &out->wasi : NULL;
+    bool has_wasi = r->has_wasi && (given->wasi || imports_wasi(module)); /* who doesn't import it can do without */
+    if (has_wasi) TW_TRY(set_up_wasi(r, given->wasi, arena, &out->wasi, error));
+    out->options.wasi = has_wasi ? &out->wasi : NULL;
     out->options.capturable = true;
     if (r->max_memory && (!out->options.max_memory || out->options.max_memory > r->max_memory)) out->options.max_memory = r->max_memory;
     out->from = (tw_put_back){r, snapshot->wasm_memory, NULL, snapshot->device_memory, given->buffers};

@@ -382,6 +382,29 @@ static tw_status restore_with(tw_module *module, const tw_snapshot *snapshot, co
     return status;
 }
 
+/* The command gives every guest WASI; what an embedder restores without is a guest that can't ask for it. */
+static void a_guest_that_imports_nothing_of_wasi_needs_none(void **state)
+{
+    (void)state;
+    use_handlers();
+    const char *args[] = {"guest"};
+    tw_wasi_options wasi = TW_WASI_OPTIONS_INIT;
+    wasi.args = args, wasi.arg_count = 1;
+    tw_spawn_options options = usual();
+    options.wasi = &wasi;
+    tw_module *module = module_of(all_text);
+    tw_instance *original = spawn(module, &options), *copy = NULL;
+    warm_up(module, original, 20, 5);
+    file f = capture(original, writer);
+    assert_int_equal(try_restore(module, f, NULL, &copy), TW_OK);
+    same_memories(original, copy);
+    run_on(module, original, copy, all_names, ALL, 50, 6);
+    tw_instance_free(original);
+    tw_instance_free(copy);
+    free(f.bytes);
+    tw_module_free(module);
+}
+
 static void damaged_registers_are_refused_or_another_state(void **state)
 {
     (void)state;
@@ -426,6 +449,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_captured_limit_goes_on),
         cmocka_unit_test(after_restore_is_called_once),
         cmocka_unit_test(the_guest_is_told_what_it_was_told_and_open_files_are_named),
+        cmocka_unit_test(a_guest_that_imports_nothing_of_wasi_needs_none),
         cmocka_unit_test(damaged_registers_are_refused_or_another_state),
     };
     own_path = argv[0];
