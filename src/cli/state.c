@@ -175,7 +175,7 @@ int cli_state_refused(bool json, const char *path, tw_snapshot_class why, const 
     const char *name = why ? tw_snapshot_class_name(why) : tw_status_name(error->status);
     if (json)
         cli_print_json(json_pack("{s:{s:s, s:o}}", "error", "class", name, "message", cli_json_text(error->message)));
-    else cli_say("%s: %s (%s)", path, error->message, name);
+    else cli_say("%s: %s (%s)%s", path, error->message, name, why == TW_SNAPSHOT_CLASS_LIMIT ? "; --max-bytes SIZE allows more, or less" : "");
     return CLI_EXIT_FAILURE;
 }
 

@@ -28,7 +28,7 @@ static bool asks(const tw_module *module, told what)
 
 static tw_status check_wasi(const tw_module *module, const tw_registers *r, tw_error *error)
 {
-    static const char *const names[] = {"arguments", "environment", "folders"};
+    static const char *const names[] = {"arguments", "environment variables", "folders"};
     const uint32_t counts[] = {r->args.count, r->env.count, r->dirs.count};
     for (int i = 0; i < TOLD; i++)
         if (r->has_wasi && counts[i] && asks(module, (told)i))

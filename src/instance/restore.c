@@ -235,7 +235,7 @@ static tw_status put_memory(tw_instance *instance, const tw_put_back *from, tw_e
     uint64_t more = (from->memory.size - atomic_load(&slot->size)) / PAGE;
     if (!tw_store_export(instance->store, "tw:linear", TW_HANDLE_MEMORY, &memory)) return doesnt_fit(error, "no memory");
     if (more && !tw_store_memory_grow(instance->store, &memory, more))
-        return tw_fail(error, TW_LIMIT, "the snapshot's memory of %zu bytes is over a limit here", from->memory.size);
+        return tw_fail(error, TW_LIMIT, "the snapshot's memory of %zu bytes is over a limit of the instance, of its tenant or of the process", from->memory.size);
     if (instance->lent) return fill_lent(slot, from->memory, error);
     if (from->image) return tw_slot_put_image(slot, from->image, error);
     copy_pages(slot->base, from->memory);
