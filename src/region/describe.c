@@ -217,7 +217,8 @@ void tw_plan_print(const tw_model *model, tw_bytes *out)
         tw_bytes_append_string(out, "limit: ");
         print_affine(model, model->limits[l].affine, out, out->size + LONGEST);
         tw_bytes_printf(out, " %s ", tw_op_describe((tw_op)model->limits[l].op)->name);
-        print_expr(model, model->limits[l].bound, out, 0, out->size + LONGEST);
+        if (model->limits[l].other != TW_NONE) print_affine(model, model->limits[l].other, out, out->size + LONGEST);
+        else print_expr(model, model->limits[l].bound, out, 0, out->size + LONGEST);
         tw_bytes_append_string(out, "\n");
     }
     for (uint32_t p = 0; p < model->apart_count; p++)

@@ -358,7 +358,8 @@ static void copy_loops(finisher *f)
     }
     for (uint32_t i = 0; i < m->limit_count; i++) {
         m->limits[i].affine = f->affine[m->limits[i].affine];
-        m->limits[i].bound = f->expr[m->limits[i].bound];
+        m->limits[i].bound = renamed(f->expr, m->limits[i].bound);
+        m->limits[i].other = renamed(f->affine, m->limits[i].other);
     }
     for (uint32_t i = 0; i < m->live_out_count; i++) m->live_outs[i].affine = renamed(f->affine, m->live_outs[i].affine);
     for (uint32_t i = 0; i < m->header_count; i++) m->headers[i].step = renamed(f->expr, m->headers[i].step);
@@ -388,7 +389,7 @@ static bool refuse_affine(const finisher *f, uint32_t affine)
 {
     const tw_model *m = f->model;
     for (uint32_t l = 0; l < m->limit_count; l++)
-        if (m->limits[l].affine == affine) return refuse_limit(f, l, "is taken on a condition that isn't linear in the loop counters");
+        if (m->limits[l].affine == affine || m->limits[l].other == affine) return refuse_limit(f, l, "is taken on a condition that isn't linear in the loop counters");
     uint64_t place = TW_NO_OFFSET;
     for (uint32_t x = 0; x < m->access_count; x++)
         if (m->accesses[x].address == affine && f->access[x] != TW_NONE) place = m->accesses[x].place;
@@ -413,6 +414,7 @@ static bool mark_all(finisher *f)
     for (uint32_t i = 0; i < m->check_count; i++) mark_expr(f, m->checks[i].expr);
     for (uint32_t i = 0; i < m->limit_count; i++) {
         mark_affine(f, m->limits[i].affine);
+        if (m->limits[i].other != TW_NONE) mark_affine(f, m->limits[i].other);
         mark_expr(f, m->limits[i].bound);
         if (f->loop[f->b->affine_loop[m->limits[i].affine]] == TW_NONE) return refuse_limit(f, i, "is in a loop that has been merged into another");
     }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* An assumption is a condition that must have one outcome whenever its block runs. Taken apart into compares, each becomes a
- * limit: a value that moves evenly with the counters against one that doesn't move. It is asked of all values of the counters, also
+ * limit: a value that moves evenly with the counters against one that doesn't, or against another. It is asked of all values of the counters, also
  * of those for which the block isn't reached: at worst a plan refuses what would have been right. */
 
 enum { DEEPEST = 16 };
@@ -21,7 +21,7 @@ static bool add_limit(tw_builder *b, const tw_ir_assume *assume, tw_limit limit)
     if (limit.affine == TW_NONE) return false;
     for (uint32_t l = 0; l < model->limit_count; l++) {
         const tw_limit *have = &model->limits[l];
-        if (have->affine == limit.affine && have->op == limit.op && have->bound == limit.bound) return true;
+        if (have->affine == limit.affine && have->op == limit.op && have->bound == limit.bound && have->other == limit.other) return true;
     }
     if (model->limit_count >= TW_MODEL_MAX_LIMITS || !TW_ARENA_GROW(&model->arena, model->limits, model->limit_count, model->limit_capacity))
         return tw_refuse(b->reason, TW_REFUSAL_TOO_BIG, "the model grows too large");
@@ -41,23 +41,22 @@ static uint32_t steady(tw_builder *b, const tw_poly *poly)
 
 static bool limit_polys(tw_builder *b, const tw_ir_assume *assume, tw_compare compare, const tw_poly *left, const tw_poly *right)
 {
-    uint32_t loop = b->loop_of[b->loops->innermost[assume->block]], bound;
+    uint32_t loop = b->loop_of[b->loops->innermost[assume->block]], bound, other = TW_NONE;
     if (!left || !right || loop == TW_NONE) return refuse(b, assume, "is taken on a condition that isn't a number's");
     if ((bound = steady(b, right)) == TW_NONE) {
-        const tw_poly *other = left;
         if ((bound = steady(b, left)) != TW_NONE) {
             left = right;
             compare = tw_compare_swap(compare);
         } else if (compare == TW_COMPARE_EQ || compare == TW_COMPARE_NE) { /* a difference modulo 2^bits */
-            left = tw_poly_sub(b->arena, other, right);
-            bound = tw_expr_const(b->model, right->bits, 0);
+            left = tw_poly_sub(b->arena, left, right);
+            bound = left ? tw_expr_const(b->model, left->bits, 0) : TW_NONE;
         } else {
-            return refuse(b, assume, "is taken on a condition of which both sides move, or that data decide");
+            other = tw_build_affine(b, right, loop);
         }
     }
-    if (!left || bound == TW_NONE) return tw_refuse(b->reason, TW_REFUSAL_TOO_BIG, "the model grows too large");
+    if (!left || (bound == TW_NONE && other == TW_NONE)) return tw_refuse(b->reason, TW_REFUSAL_TOO_BIG, "the model grows too large");
     return add_limit(b, assume, (tw_limit){.affine = tw_build_affine(b, left, loop), .op = (uint16_t)tw_expr_compare_op(compare, left->bits),
-                                           .bound = bound});
+                                           .bound = bound, .other = other});
 }
 
 static const tw_poly *poly_of(tw_builder *b, tw_ir_value value, tw_loop scope)
@@ -118,30 +117,42 @@ bool tw_build_limits(tw_builder *b)
 
 /* ---- loops that change ---- */
 
+static bool moves_with(const tw_builder *b, uint32_t affine, tw_atom counter)
+{
+    return affine != TW_NONE && tw_poly_has(b->affine[affine], counter);
+}
+
 bool tw_build_is_limited(const tw_builder *b, uint32_t loop)
 {
     if (b->natural[loop] == TW_NO_LOOP) return false;
     tw_atom counter = tw_atom_make(TW_ATOM_COUNTER, b->natural[loop]);
     for (uint32_t l = 0; l < b->model->limit_count; l++)
-        if (tw_poly_has(b->affine[b->model->limits[l].affine], counter)) return true;
+        if (moves_with(b, b->model->limits[l].affine, counter) || moves_with(b, b->model->limits[l].other, counter)) return true;
     return false;
+}
+
+/* *affine of loop `rest` becomes one of `main`. False: no room. */
+static bool hand_on(tw_builder *b, uint32_t *affine, uint32_t rest, uint32_t main, const tw_poly *(*first)(const void *context, uint8_t bits),
+                    const void *context)
+{
+    if (*affine == TW_NONE || b->affine_loop[*affine] != rest) return true;
+    const tw_poly *poly = b->affine[*affine], *start = first(context, poly->bits);
+    const tw_poly *counter = tw_poly_atom(b->arena, poly->bits, tw_atom_make(TW_ATOM_COUNTER, b->natural[main]));
+    if (!start || !counter || !(counter = tw_poly_sub(b->arena, counter, start))) return false;
+    poly = tw_poly_substitute(b->arena, poly, tw_atom_make(TW_ATOM_COUNTER, b->natural[rest]), counter);
+    return poly && (*affine = tw_build_affine(b, poly, main)) != TW_NONE;
 }
 
 bool tw_build_hand_on_limits(tw_builder *b, uint32_t rest, uint32_t main, const tw_poly *(*first)(const void *context, uint8_t bits),
                              const void *context)
 {
     tw_model *model = b->model;
-    uint32_t *next = TW_NEW_ARRAY(b->arena, uint32_t, model->limit_count);
+    tw_limit *next = TW_NEW_ARRAY(b->arena, tw_limit, model->limit_count);
     if (!next) return false;
     for (uint32_t l = 0; l < model->limit_count; l++) {
-        const tw_poly *poly = b->affine[model->limits[l].affine], *start = first(context, poly->bits);
-        next[l] = model->limits[l].affine;
-        if (b->affine_loop[next[l]] != rest) continue;
-        const tw_poly *counter = tw_poly_atom(b->arena, poly->bits, tw_atom_make(TW_ATOM_COUNTER, b->natural[main]));
-        if (!start || !counter || !(counter = tw_poly_sub(b->arena, counter, start))) return false;
-        poly = tw_poly_substitute(b->arena, poly, tw_atom_make(TW_ATOM_COUNTER, b->natural[rest]), counter);
-        if (!poly || (next[l] = tw_build_affine(b, poly, main)) == TW_NONE) return false;
+        next[l] = model->limits[l];
+        if (!hand_on(b, &next[l].affine, rest, main, first, context) || !hand_on(b, &next[l].other, rest, main, first, context)) return false;
     }
-    for (uint32_t l = 0; l < model->limit_count; l++) model->limits[l].affine = next[l];
+    if (model->limit_count) memcpy(model->limits, next, model->limit_count * sizeof *next);
     return true;
 }

@@ -151,13 +151,14 @@ typedef struct tw_check {
     uint16_t refusal; /* tw_refusal when it fails */
 } tw_check;
 
-/* A predicate that makes the model true, of a value that moves with the counters: `affine op bound` for all values of the
- * counters of the affine's loop and of those around it. The plan proves it by the ends of the affine's range, which must lie in
- * one window of the compare's signedness. */
+/* A predicate that makes the model true, of a value that moves with the counters: `affine op bound`, or `affine op other`, for all values
+ * of the counters of the affine's loop and of those around it. The plan proves it by the ends of the affine's range, or of the
+ * difference's; those of either side must lie in one window of the compare's signedness. */
 typedef struct tw_limit {
     uint32_t affine;
     uint16_t op;      /* tw_op: an integer compare of the affine's bits */
-    uint32_t bound;   /* expr without counters */
+    uint32_t bound;   /* expr without counters; TW_NONE where the other side moves, too: */
+    uint32_t other;   /* affine of the same bits and loop; TW_NONE beside a bound */
     uint64_t place;   /* module offset of the branch that would have led to a trap; TW_NO_OFFSET when unknown */
 } tw_limit;
 

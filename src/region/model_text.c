@@ -24,7 +24,7 @@
  *   value v1 = symbol s | affine a | read x | carried c | final c
  *   value v2 = OP v… | select v v v                                select: a, b, condition
  *   check e [in n] REFUSAL
- *   limit a OP e [at OFFSET]                                       integer compare, for all counters of a's loop and around
+ *   limit a OP e | affine a [at OFFSET]                            integer compare, for all counters of a's loop and around
  *   apart x x                                                      the two have no byte in common
  *   header LOCAL TYPE symbol s affine e | dead
  *   live-out h affine a | unknown                                  h: number of the header
@@ -221,7 +221,9 @@ static void print_edges(const tw_model *model, tw_bytes *out)
     }
     for (uint32_t i = 0; i < model->limit_count; i++) {
         const tw_limit *l = &model->limits[i];
-        tw_bytes_printf(out, "limit a%u %s e%u", l->affine, tw_op_describe((tw_op)l->op)->name, l->bound);
+        tw_bytes_printf(out, "limit a%u %s ", l->affine, tw_op_describe((tw_op)l->op)->name);
+        if (l->other == TW_NONE) tw_bytes_printf(out, "e%u", l->bound);
+        else tw_bytes_printf(out, "affine a%u", l->other);
         print_place(l->place, out);
         tw_bytes_append_string(out, "\n");
     }
@@ -663,7 +665,9 @@ static tw_status parse_limit(parser *p)
     TW_TRY(parse_ref(p, 'a', model->affine_count, &l->affine));
     TW_TRY(parse_op(p, &op));
     l->op = (uint16_t)op;
-    TW_TRY(parse_ref(p, 'e', model->expr_count, &l->bound));
+    l->bound = l->other = TW_NONE;
+    if (tw_text_word(&p->text, "affine")) TW_TRY(parse_ref(p, 'a', model->affine_count, &l->other));
+    else TW_TRY(parse_ref(p, 'e', model->expr_count, &l->bound));
     TW_TRY(parse_place(p, &l->place));
     model->limit_count++;
     return TW_OK;

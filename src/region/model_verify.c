@@ -332,6 +332,11 @@ static bool is_limit_op(uint16_t op, uint8_t bits)
     return tw_expr_compare((tw_op)op, &compare) && tw_expr_compare_op(compare, bits) == (tw_op)op;
 }
 
+static bool are_alike(const tw_model *m, uint32_t affine, uint32_t other)
+{
+    return other < m->affine_count && m->affines[affine].bits == m->affines[other].bits && m->affines[affine].loop == m->affines[other].loop;
+}
+
 static tw_status check_edges(verifier *v)
 {
     const tw_model *m = v->model;
@@ -348,8 +353,8 @@ static tw_status check_edges(verifier *v)
     for (uint32_t i = 0; i < m->limit_count; i++) {
         const tw_limit *l = &m->limits[i];
         if (l->affine >= m->affine_count || !is_limit_op(l->op, m->affines[l->affine].bits) ||
-            !is_invariant(m, l->bound, m->affines[l->affine].bits))
-            BAD(v, "limit %u: no such affine, not a compare of its bits, or a bound that varies", i);
+            (l->other == TW_NONE ? !is_invariant(m, l->bound, m->affines[l->affine].bits) : !are_alike(m, l->affine, l->other)))
+            BAD(v, "limit %u: no such affine, not a compare of its bits, a bound that varies, or another loop's affine", i);
     }
     for (uint32_t i = 0; i < m->header_count; i++) {
         const tw_header *h = &m->headers[i];

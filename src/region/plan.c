@@ -394,14 +394,13 @@ static int64_t as_signed(uint64_t value, uint8_t bits)
     return bits == 32 ? (int32_t)(uint32_t)value : (int64_t)value;
 }
 
-/* The greatest (or least) value over all counters, *out being that at their 0: a counter runs from 0 to a bound that is linear in the counters around it, so
+/* The greatest (or least) value over all counters, *out being that at their 0, by_depth what each multiplies: a counter runs from 0 to a bound that is linear in the counters around it, so
  * from the innermost loop outwards each is replaced by the end of its range that the sign of its coefficient asks for. Of a
  * triangle that is a corner, not the corner of the box around it. False when the arithmetic would overflow. */
-static bool extreme(const tw_plan *plan, const uint32_t *chain, uint32_t length, const tw_numbers_affine *affine, uint8_t bits,
-                    bool greatest, __int128 *out)
+static bool extreme(const tw_plan *plan, const uint32_t *chain, uint32_t length, const __int128 *by_depth, bool greatest, __int128 *out)
 {
     __int128 coef[TW_MODEL_MAX_DEPTH], step;
-    for (uint32_t d = 0; d < length; d++) coef[d] = as_signed(affine->c[d], bits);
+    for (uint32_t d = 0; d < length; d++) coef[d] = by_depth[d];
 #ifdef TW_PLANT_SWAP_MIN
     greatest = !greatest;
 #endif
@@ -413,6 +412,22 @@ static bool extreme(const tw_plan *plan, const uint32_t *chain, uint32_t length,
             if (__builtin_mul_overflow(coef[d], (__int128)loop->t[e], &step) || __builtin_add_overflow(coef[e], step, &coef[e])) return false;
     }
     return true;
+}
+
+/* The range over all counters, given the value at their 0. */
+typedef struct range {
+    __int128 low, high;
+} range;
+
+static bool range_of(const tw_plan *plan, const uint32_t *chain, uint32_t length, __int128 base, const __int128 *coef, range *out)
+{
+    out->low = out->high = base;
+    return extreme(plan, chain, length, coef, false, &out->low) && extreme(plan, chain, length, coef, true, &out->high);
+}
+
+static void signed_coefs(const tw_numbers_affine *affine, uint8_t bits, uint32_t length, __int128 *out)
+{
+    for (uint32_t d = 0; d < length; d++) out[d] = as_signed(affine->c[d], bits);
 }
 
 /* Signed representatives of base and strides, under the check that the whole range stays in one window of 2^32. */
@@ -430,17 +445,18 @@ static bool evaluate_access(tw_plan *plan, uint32_t index)
     if (affine_is_poison(plan, affine))
         return refuse(plan, TW_REFUSAL_CHECK, "access x%u: its address can't be computed", index);
     for (uint32_t d = 0; d < length; d++) numbers->stride[d] = (int32_t)(uint32_t)address->c[d];
-    __int128 low, high;
-    low = high = address->c0;
-    if (!extreme(plan, chain, length, address, 32, false, &low) || !extreme(plan, chain, length, address, 32, true, &high))
+    __int128 coef[TW_MODEL_MAX_DEPTH];
+    range bytes;
+    signed_coefs(address, 32, length, coef);
+    if (!range_of(plan, chain, length, address->c0, coef, &bytes))
         return refuse(plan, TW_REFUSAL_WRAP, "access x%u at 0x%" PRIx64 ": its addresses wrap round", index, access->place);
 #ifndef TW_PLANT_SKIP_WRAP
-    if (low < 0 || high > UINT32_MAX)
+    if (bytes.low < 0 || bytes.high > UINT32_MAX)
         return refuse(plan, TW_REFUSAL_WRAP, "access x%u at 0x%" PRIx64 ": its addresses wrap round", index, access->place);
 #endif
     numbers->base = (int64_t)(address->c0 + access->offset);
-    numbers->low = (int64_t)(low + access->offset);
-    numbers->high = (int64_t)(high + access->offset + access->width);
+    numbers->low = (int64_t)(bytes.low + access->offset);
+    numbers->high = (int64_t)(bytes.high + access->offset + access->width);
 #ifdef TW_PLANT_SHIFT_FOOTPRINT
     numbers->low += 3 * access->width;
     numbers->high -= 3 * access->width;
@@ -504,28 +520,50 @@ static bool is_signed_compare(tw_compare compare)
     return compare >= TW_COMPARE_LT_S && compare <= TW_COMPARE_GE_S;
 }
 
-/* In one window of the signedness, so that no value has wrapped. */
-static bool limit_holds(const tw_plan *plan, const tw_limit *limit, tw_compare compare, bool is_signed)
+/* One side of a limit as integers, in one window of the signedness: no value of it has wrapped. False where one has. */
+static bool side_of(const tw_plan *plan, uint32_t affine, bool is_signed, __int128 *base, __int128 *coef, range *out)
+{
+    const tw_affine *a = &plan->model->affines[affine];
+    const tw_numbers_affine *numbers = &plan->numbers.affines[affine];
+    uint32_t chain[TW_MODEL_MAX_DEPTH], length = tw_model_chain(plan->model, a->loop, chain);
+    const __int128 round = (__int128)1 << a->bits, least = is_signed ? -(round >> 1) : 0, most = least + round - 1;
+    *base = is_signed ? as_signed(numbers->c0, a->bits) : (__int128)numbers->c0;
+    signed_coefs(numbers, a->bits, length, coef);
+    return range_of(plan, chain, length, *base, coef, out) && out->low >= least && out->high <= most;
+}
+
+/* *out: the range of what is left of the compare, less its right side. */
+static bool difference(const tw_plan *plan, const tw_limit *limit, bool is_signed, range *out)
 {
     const tw_affine *affine = &plan->model->affines[limit->affine];
-    const tw_numbers_affine *numbers = &plan->numbers.affines[limit->affine];
     uint32_t chain[TW_MODEL_MAX_DEPTH], length = tw_model_chain(plan->model, affine->loop, chain);
-    const __int128 round = (__int128)1 << affine->bits, least = is_signed ? -(round >> 1) : 0, most = least + round - 1;
-    __int128 bound = is_signed ? as_signed(plan->value[limit->bound], affine->bits) : (__int128)plan->value[limit->bound];
-    __int128 low = is_signed ? as_signed(numbers->c0, affine->bits) : (__int128)numbers->c0, high = low;
-    if (!extreme(plan, chain, length, numbers, affine->bits, false, &low) || !extreme(plan, chain, length, numbers, affine->bits, true, &high))
-        return false;
-    if (low < least || high > most) return false;
+    __int128 left[TW_MODEL_MAX_DEPTH], right[TW_MODEL_MAX_DEPTH], base, other;
+    range side;
+    if (!side_of(plan, limit->affine, is_signed, &base, left, out)) return false;
+    if (limit->other == TW_NONE) {
+        other = is_signed ? as_signed(plan->value[limit->bound], affine->bits) : (__int128)plan->value[limit->bound];
+        out->low -= other, out->high -= other;
+        return true;
+    }
+    if (!side_of(plan, limit->other, is_signed, &other, right, &side)) return false;
+    for (uint32_t d = 0; d < length; d++) left[d] -= right[d];
+    return range_of(plan, chain, length, base - other, left, out);
+}
+
+static bool limit_holds(const tw_plan *plan, const tw_limit *limit, tw_compare compare, bool is_signed)
+{
+    range gap;
+    if (!difference(plan, limit, is_signed, &gap)) return false;
 #ifdef TW_PLANT_LIMIT_BY_ONE
-    if (high > low) high--;
+    if (gap.high > gap.low) gap.high--;
 #endif
     switch (compare) {
-    case TW_COMPARE_EQ: return low == bound && high == bound;
-    case TW_COMPARE_NE: return bound < low || bound > high;
-    case TW_COMPARE_LT_S: case TW_COMPARE_LT_U: return high < bound;
-    case TW_COMPARE_LE_S: case TW_COMPARE_LE_U: return high <= bound;
-    case TW_COMPARE_GT_S: case TW_COMPARE_GT_U: return low > bound;
-    case TW_COMPARE_GE_S: case TW_COMPARE_GE_U: return low >= bound;
+    case TW_COMPARE_EQ: return gap.low == 0 && gap.high == 0;
+    case TW_COMPARE_NE: return gap.low > 0 || gap.high < 0;
+    case TW_COMPARE_LT_S: case TW_COMPARE_LT_U: return gap.high < 0;
+    case TW_COMPARE_LE_S: case TW_COMPARE_LE_U: return gap.high <= 0;
+    case TW_COMPARE_GT_S: case TW_COMPARE_GT_U: return gap.low > 0;
+    case TW_COMPARE_GE_S: case TW_COMPARE_GE_U: return gap.low >= 0;
     case TW_COMPARE_COUNT: break;
     }
     return false;
@@ -538,7 +576,8 @@ static bool evaluate_limit(tw_plan *plan, uint32_t index)
     uint32_t chain[TW_MODEL_MAX_DEPTH], length = tw_model_chain(plan->model, affine->loop, chain);
     tw_compare compare;
     if (!reached(plan, chain, length)) return true;
-    if (affine_is_poison(plan, affine) || plan->poison[limit->bound] || !tw_expr_compare((tw_op)limit->op, &compare))
+    bool poison = limit->other == TW_NONE ? plan->poison[limit->bound] : affine_is_poison(plan, &plan->model->affines[limit->other]);
+    if (poison || affine_is_poison(plan, affine) || !tw_expr_compare((tw_op)limit->op, &compare))
         return refuse(plan, TW_REFUSAL_CHECK, "whether the way out at 0x%" PRIx64 " is taken can't be computed", limit->place);
     bool holds = limit_holds(plan, limit, compare, is_signed_compare(compare));
     if (!holds && compare <= TW_COMPARE_NE) holds = limit_holds(plan, limit, compare, true);

@@ -903,14 +903,20 @@ static int64_t index_at(const bound_check *c, int64_t counter, int64_t outer)
     return counter * c->scale + (c->outer == NONE ? 0 : outer * c->outer_scale) + c->add;
 }
 
-/* Over the corners of the two counters' ranges. */
-static void index_range(const nest *g, const bound_check *c, int run, int64_t *low, int64_t *high)
+/* By how much the limit has moved. */
+static int64_t limit_at(const bound_check *c, int64_t counter, int64_t outer)
+{
+    return c->moves == NONE ? 0 : (c->moves == c->loop ? counter : outer) * c->limit_scale;
+}
+
+/* Over the corners of the two counters' ranges; with `gap` less what the limit has moved. */
+static void index_range(const nest *g, const bound_check *c, int run, bool gap, int64_t *low, int64_t *high)
 {
     const loop *l = &g->loops[c->loop], *o = &g->loops[c->outer == NONE ? c->loop : c->outer];
     const int64_t inner[] = {l->least[run], l->most[run]}, outer[] = {o->least[run], o->most[run]};
     *low = INT64_MAX, *high = INT64_MIN;
     for (int i = 0; i < 4; i++) {
-        int64_t at = index_at(c, inner[i & 1], outer[i >> 1]);
+        int64_t at = index_at(c, inner[i & 1], outer[i >> 1]) - (gap ? limit_at(c, inner[i & 1], outer[i >> 1]) : 0);
         if (at < *low) *low = at;
         if (at > *high) *high = at;
     }
@@ -923,7 +929,7 @@ static void draw_limit(nest *g, bound_check *c)
     bool never = chance(g, 60);
     for (int r = 0; r < RUNS; r++) {
         int64_t low, high;
-        index_range(g, c, r, &low, &high);
+        index_range(g, c, r, true, &low, &high);
         if (low > high || high - low > 100000 || high > INT32_MAX || low < INT32_MIN) low = high = 0;
         int64_t slack = chance(g, 70) ? 0 : below(g, 40), within = low + (int64_t)below(g, (uint32_t)(high - low) + 1);
         bool fails = !never && chance(g, 40), below_all = chance(g, 50);
@@ -945,7 +951,7 @@ static number draw_first(nest *g, const bound_check *c)
     bool before = chance(g, 70);
     for (int r = 0; r < RUNS; r++) {
         int64_t low, high;
-        index_range(g, c, r, &low, &high);
+        index_range(g, c, r, false, &low, &high);
         first[r] = (int32_t)(before ? (c->scale > 0 ? low - c->scale : high - c->scale) : (int64_t)below(g, 9));
     }
     return number_of(g, T_I32, first);
@@ -959,7 +965,10 @@ static void draw_bound_check(nest *g, int loop_)
     bool by_outer = chance(g, 50), guarded = chance(g, 12), first = chance(g, 70);
     bound_check c = {.loop = loop_, .outer = by_outer ? parent : NONE, .scale = scales[below(g, 8)], .outer_scale = 1 + (int32_t)below(g, 30),
                      .add = chance(g, 60) ? 0 : (int32_t)below(g, 9) - 2, .compare = compares[below(g, 8)], .swapped = chance(g, 25),
-                     .negated = chance(g, 25), .form = (check_form)below(g, CHECK_FORMS)};
+                     .negated = chance(g, 25), .form = (check_form)below(g, CHECK_FORMS), .moves = NONE};
+    bool moves = chance(g, 30), with_inner = chance(g, 50);
+    c.limit_scale = (int32_t)below(g, 12) - 3;
+    if (moves) c.moves = with_inner || c.outer == NONE ? loop_ : c.outer;
     draw_limit(g, &c);
     c.wide = chance(g, 25);
     c.remembers = chance(g, 40);

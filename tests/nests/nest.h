@@ -179,6 +179,8 @@ typedef struct bound_check { /* counter·scale (+ the outer counter·outer_scale
     int loop, outer; /* NONE */
     int32_t scale, outer_scale, add;
     number limit;
+    int moves;       /* loop whose counter·limit_scale is added to the limit; NONE */
+    int32_t limit_scale;
     compare compare; /* all is well while it holds */
     bool swapped, negated;
     bool wide;      /* compared as 64-bit numbers */

@@ -281,6 +281,12 @@ static void widen(writer *w, const bound_check *c)
 static void write_limit(writer *w, const bound_check *c)
 {
     write_number(w, &c->limit);
+    if (c->moves != NONE) {
+        write_counter(w, c->moves, T_I32);
+        write_i32(w, c->limit_scale);
+        emit_op(w->out, 0x6C);
+        emit_op(w->out, 0x6A);
+    }
     widen(w, c);
 }
 

@@ -35,6 +35,9 @@ KERNEL void triangle(uint32_t n, floats a, floats c) { for (uint32_t i = 0; i < 
 KERNEL void column_sums(uint32_t n, floats a, floats c) { for (uint32_t j = 0; j < n; j++) { double t = 0; for (uint32_t i = 0; i < n; i++) { t += get(a, i * n + j); set(c, i * n + j, t); } } }
 KERNEL void chosen(uint32_t n, uint32_t m, floats a, floats c) { for (uint32_t i = 0; i < n; i++) if (i & 1) set(c, i, get(a, i)); else set(c, i, get(a, m)); }
 
+KERNEL void rows_of(uint32_t n, uint32_t m, floats a, floats c) { for (uint32_t i = 0; i < n; i++) { uint32_t end = (i + 1) * m; for (uint32_t j = 0; j < m; j++) { uint32_t k = i * m + j; if (k >= end) fail(k, end, "row"); c.at[k] = a.at[k] * 3; } } }
+KERNEL void below_diagonal(int n, floats a, floats c) { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { if (j - n >= i + 1) fail((uint32_t)j, (uint32_t)i, "diagonal"); c.at[i * n + j] += a.at[j * n + i]; } }
+
 static void reset(void)
 {
     random_state = 51;
@@ -51,7 +54,7 @@ int main(void)
     for (uint32_t n = 0; n <= N; n += n < 4 ? 1 : 9) {
         RUN(matmul(n, a, b, c)); RUN(by_rows(n, a, b, c)); RUN(axpy(n * n, 1.5, a, c)); RUN(axpy(n * n, 0.5, c, c));
         RUN(stencil(n, a, c)); RUN(transpose(n, N - n, a, c)); RUN(blur(n, n, p, q)); RUN(down(n * n, a, c)); RUN(signed_index((int)(n * n) - 2, a, c));
-        RUN(pairs(n * n / 2, a, c)); RUN(triangle(n, a, c)); RUN(column_sums(n, a, c)); RUN(chosen(n * n, n, a, c));
+        RUN(pairs(n * n / 2, a, c)); RUN(triangle(n, a, c)); RUN(column_sums(n, a, c)); RUN(chosen(n * n, n, a, c)); RUN(rows_of(n, N - n, a, c)); RUN(below_diagonal((int)n, a, c));
     }
     /* The last column of row 20 fails: what was stored before it must be there, and nothing after it. */
     reset();

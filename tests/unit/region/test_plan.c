@@ -133,6 +133,50 @@ static void limits_are_those_of_all_iterations(void **state)
     assert_true(accepted > 50000);
 }
 
+/* The same with a right side that moves, too: s2 + i·s3. */
+static const char LIMITED_BY_MOVING[] = "region \"limited\" exits-at-end exit 1\n"
+                                        "symbol s0 i32 live-in 0\nsymbol s1 i32 live-in 1\nsymbol s2 i32 live-in 2\nsymbol s3 i32 live-in 3\n"
+                                        "loop n0 trips e5\n"
+                                        "expr e0 = symbol s0\nexpr e1 = symbol s1\nexpr e2 = symbol s2\nexpr e3 = symbol s3\n"
+                                        "expr e4 = const i32 4\nexpr e5 = const i64 9\n"
+                                        "affine a0 i32 in n0 = e4 + e4 * n0\naffine a1 i32 in n0 = e0 + e1 * n0\naffine a2 i32 in n0 = e2 + e3 * n0\n"
+                                        "access x0 i32.store a0 + 8 in n0\n"
+                                        "value v0 = const i32 0\n"
+                                        "limit a1 %s affine a2\n"
+                                        "n0 {\n  store x0 v0\n}\nend\n";
+
+static void both_sides_of_a_limit_may_move(void **state)
+{
+    (void)state;
+    static const struct { const char *op; tw_compare compare; } ops[] = {
+        {"i32.lt_s", TW_COMPARE_LT_S}, {"i32.lt_u", TW_COMPARE_LT_U}, {"i32.le_s", TW_COMPARE_LE_S}, {"i32.le_u", TW_COMPARE_LE_U},
+        {"i32.gt_s", TW_COMPARE_GT_S}, {"i32.gt_u", TW_COMPARE_GT_U}, {"i32.ge_s", TW_COMPARE_GE_S}, {"i32.ge_u", TW_COMPARE_GE_U}};
+    static const uint32_t centres[] = {0, 100, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF};
+    uint32_t accepted = 0;
+    for (size_t o = 0; o < sizeof ops / sizeof *ops; o++) {
+        char text[1000];
+        snprintf(text, sizeof text, LIMITED_BY_MOVING, ops[o].op);
+        tw_model *model = parse(text);
+        tw_plan *plan;
+        assert_int_equal(tw_plan_new(model, &plan, NULL), TW_OK);
+        bool is_signed = ops[o].compare >= TW_COMPARE_LT_S && ops[o].compare <= TW_COMPARE_GE_S;
+        for (uint32_t n = 0; n < 60000; n++) {
+            uint32_t near = centres[n % 5], draw = n * 2654435761u, more = draw * 2246822519u + n;
+            uint64_t s[] = {(uint32_t)(near + (draw >> 8) % 41 - 20), (uint32_t)((int32_t)((draw >> 14) % 13) - 6),
+                            (uint32_t)(near + (draw >> 20) % 121 - 60), (uint32_t)((int32_t)((more >> 9) % 13) - 6)};
+            memcpy(tw_plan_numbers(plan)->symbols, s, sizeof s);
+            bool taken = tw_plan_evaluate(plan, (tw_plan_memory){memory, sizeof memory}), right = true;
+            for (uint64_t i = 0; i < 9; i++) right &= tw_compare_holds(ops[o].compare, 32, (uint32_t)(s[0] + i * s[1]), (uint32_t)(s[2] + i * s[3]));
+            bool expected = right && stays_in_window(is_signed, s) && stays_in_window(is_signed, s + 2);
+            if (taken != expected) fail_msg("%s %s: %" PRIu64 " + i * %d, %" PRIu64 " + i * %d", ops[o].op, taken ? "taken" : "refused", s[0], (int)(int32_t)s[1], s[2], (int)(int32_t)s[3]);
+            accepted += taken;
+        }
+        tw_plan_free(plan);
+        tw_model_free(model);
+    }
+    assert_true(accepted > 50000);
+}
+
 /* for (i = 0; i < n; i++) for (j = 0; j < i; j++) b[8i + j] = 0, the inner loop under its guard i > 0: a triangle. */
 static const char TRIANGLE[] =
     "region \"triangle\" exits-at-end exit 1\n"
@@ -188,6 +232,7 @@ int main(void)
         cmocka_unit_test(footprints_end_with_the_last_byte),
         cmocka_unit_test(a_range_that_crosses_two_to_the_32_is_refused),
         cmocka_unit_test(limits_are_those_of_all_iterations),
+        cmocka_unit_test(both_sides_of_a_limit_may_move),
         cmocka_unit_test(a_triangle_is_fitted_through_its_tip),
         cmocka_unit_test(what_no_line_fits_is_refused),
     };
