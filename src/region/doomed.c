@@ -5,6 +5,11 @@
 
 enum { MOST_STEPS = 1 << 20 }; /* over the blocks of ways that are left out; a function with more keeps them all */
 
+typedef struct way_uses { /* by block: of `found` */
+    bool known;
+    uint32_t first, count;
+} way_uses;
+
 typedef struct pruner {
     tw_ir_func *func;
     const tw_cfg *cfg;
@@ -14,6 +19,9 @@ typedef struct pruner {
     uint8_t *ends_well;  /* by loop: it has a way out that is saved */
     uint32_t *block_seen, *value_seen; /* by block, by value: the last way that met it */
     tw_ir_block *stack;
+    way_uses *uses;
+    tw_ir_value *found;
+    uint32_t found_count, found_capacity;
     uint32_t way;
     uint64_t steps;
     bool failed;
@@ -68,51 +76,71 @@ static uint32_t doomed_edge(const pruner *p, tw_ir_block block)
 
 /* ---- leaving it out ---- */
 
-/* Read on the way that is left out at the end of `block`. */
-static void note_use(pruner *p, tw_ir_block block, tw_ir_value value)
+/* Read on the way that is being looked at. */
+static void note_use(pruner *p, tw_ir_value value)
 {
-    tw_ir_func *func = p->func;
-    const tw_ir_valuedata *data = &func->values[value];
+    const tw_ir_valuedata *data = &p->func->values[value];
     if (!value || data->kind == TW_IR_CONST || !p->saved[data->block] || p->value_seen[value] == p->way) return;
     p->value_seen[value] = p->way;
-    if (!TW_ARENA_GROW(&func->arena, func->doomed_uses, func->doomed_use_count, func->doomed_use_capacity)) p->failed = true;
-    else func->doomed_uses[func->doomed_use_count++] = (tw_ir_doomed_use){block, value};
+    if (!TW_ARENA_GROW(p->scratch, p->found, p->found_count, p->found_capacity)) p->failed = true;
+    else p->found[p->found_count++] = value;
 }
 
-static void note_uses(pruner *p, tw_ir_block block, const tw_ir_value *values, uint32_t count)
+static void note_uses(pruner *p, const tw_ir_value *values, uint32_t count)
 {
-    for (uint32_t i = 0; i < count && !p->failed; i++) note_use(p, block, values[i]);
+    for (uint32_t i = 0; i < count && !p->failed; i++) note_use(p, values[i]);
 }
 
-static void note_block(pruner *p, tw_ir_block block, tw_ir_block doomed)
+static void note_block(pruner *p, tw_ir_block doomed)
 {
     const tw_ir_blockdata *data = &p->func->blocks[doomed];
     for (uint32_t i = 0; i < data->inst_count; i++)
-        note_uses(p, block, p->func->insts[data->insts[i]].args, p->func->insts[data->insts[i]].arg_count);
-    if (data->term == TW_IR_BRANCH || data->term == TW_IR_SWITCH) note_use(p, block, data->value);
+        note_uses(p, p->func->insts[data->insts[i]].args, p->func->insts[data->insts[i]].arg_count);
+    if (data->term == TW_IR_BRANCH || data->term == TW_IR_SWITCH) note_use(p, data->value);
     p->steps += data->inst_count + 1;
 }
 
-/* All that the way from `edge` on reads. */
-static void note_way(pruner *p, tw_ir_block block, const tw_ir_edge *edge)
+/* All that ways from `doomed` on read: once for each such block, however many branches lead there. */
+static const way_uses *uses_from(pruner *p, tw_ir_block doomed)
 {
-    uint32_t count = 0;
+    way_uses *uses = &p->uses[doomed];
+    uint32_t count = 0, first = p->found_count;
+    if (uses->known) return uses;
     p->way++;
-    note_uses(p, block, edge->args, edge->arg_count);
-    p->stack[count++] = edge->to;
-    p->block_seen[edge->to] = p->way;
+    p->stack[count++] = doomed;
+    p->block_seen[doomed] = p->way;
     while (count && !p->failed) {
         tw_ir_block at = p->stack[--count];
         const tw_ir_blockdata *data = &p->func->blocks[at];
-        note_block(p, block, at);
+        note_block(p, at);
         for (uint32_t e = 0; e < data->edge_count; e++) {
-            note_uses(p, block, data->edges[e].args, data->edges[e].arg_count);
+            note_uses(p, data->edges[e].args, data->edges[e].arg_count);
             if (p->block_seen[data->edges[e].to] == p->way) continue;
             p->block_seen[data->edges[e].to] = p->way;
             p->stack[count++] = data->edges[e].to;
         }
     }
     p->failed |= p->steps > MOST_STEPS;
+    *uses = (way_uses){true, first, p->found_count - first};
+    return uses;
+}
+
+static void keep_uses(pruner *p, tw_ir_block block, const tw_ir_value *values, uint32_t count)
+{
+    tw_ir_func *func = p->func;
+    for (uint32_t i = 0; i < count && !p->failed; i++) {
+        if (!values[i] || func->values[values[i]].kind == TW_IR_CONST) continue;
+        if (func->doomed_use_count >= MOST_STEPS || !TW_ARENA_GROW(&func->arena, func->doomed_uses, func->doomed_use_count, func->doomed_use_capacity))
+            p->failed = true;
+        else func->doomed_uses[func->doomed_use_count++] = (tw_ir_doomed_use){block, values[i]};
+    }
+}
+
+static void note_way(pruner *p, tw_ir_block block, const tw_ir_edge *edge)
+{
+    const way_uses *uses = uses_from(p, edge->to);
+    keep_uses(p, block, edge->args, edge->arg_count);
+    if (uses->count) keep_uses(p, block, p->found + uses->first, uses->count);
 }
 
 static void assume(pruner *p, tw_ir_block block, uint32_t edge)
@@ -146,7 +174,8 @@ static bool prune(pruner *p)
     p->block_seen = TW_NEW_ARRAY(p->scratch, uint32_t, blocks);
     p->value_seen = TW_NEW_ARRAY(p->scratch, uint32_t, p->func->value_count);
     p->stack = TW_NEW_ARRAY(p->scratch, tw_ir_block, blocks);
-    if (!p->saved || !p->ends_well || !p->block_seen || !p->value_seen || !p->stack) return false;
+    p->uses = TW_NEW_ARRAY(p->scratch, way_uses, blocks);
+    if (!p->saved || !p->ends_well || !p->block_seen || !p->value_seen || !p->stack || !p->uses) return false;
     find_saved(p);
     find_good_ends(p);
     for (uint32_t i = 0; i < p->cfg->order_count && !p->failed; i++) {
