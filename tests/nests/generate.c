@@ -926,7 +926,7 @@ static void index_range(const nest *g, const bound_check *c, int run, bool gap, 
 static void draw_limit(nest *g, bound_check *c)
 {
     int64_t limit[RUNS];
-    bool never = chance(g, 60);
+    bool never = chance(g, 75);
     for (int r = 0; r < RUNS; r++) {
         int64_t low, high;
         index_range(g, c, r, true, &low, &high);
@@ -984,7 +984,7 @@ static void draw_bound_checks(nest *g)
 {
     random_state before = g->random;
     g->random = random_seeded(g->seed * 0x9E3779B97F4A7C15 + 77);
-    bool drawn = maybe(g, FEATURE_CHECKED, 35);
+    bool drawn = maybe(g, FEATURE_CHECKED, 22);
     int count = 1 + (int)below(g, MAX_BOUND_CHECKS);
     for (int i = 0; drawn && i < count; i++) draw_bound_check(g, (int)below(g, (uint32_t)g->loop_count));
     g->random = before;
