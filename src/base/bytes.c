@@ -78,3 +78,9 @@ char *tw_bytes_take(tw_bytes *bytes, size_t *size)
     *bytes = (tw_bytes){0};
     return data;
 }
+
+bool tw_is_zero(const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    return size == 0 || (at[0] == 0 && memcmp(at, at + 1, size - 1) == 0);
+}

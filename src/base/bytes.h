@@ -2,6 +2,7 @@
 #ifndef TW_BASE_BYTES_H
 #define TW_BASE_BYTES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,5 +22,8 @@ void tw_bytes_printf(tw_bytes *bytes, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Takes the storage over (free() it); NULL when an append had failed. The buffer is empty again. */
 char *tw_bytes_take(tw_bytes *bytes, size_t *size);
+
+/* All of them are 0; so are none. Any thread. */
+bool tw_is_zero(const void *bytes, size_t size);
 
 #endif

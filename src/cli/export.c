@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/guest.h"
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/state.h"
@@ -14,17 +15,6 @@ typedef struct settings {
 } settings;
 
 static const settings defaults = {.reading = {.max_bytes = CLI_RUNNING_MAX_BYTES}};
-
-static tw_status load(tw_engine *engine, const char *path, tw_module **out, tw_error *error)
-{
-    uint8_t *bytes;
-    size_t size;
-    tw_status status = cli_read_module(path, &bytes, &size, error);
-    if (status) return status;
-    status = tw_module_new(engine, bytes, size, out, error);
-    free(bytes);
-    return status;
-}
 
 static tw_status bake(const settings *s, tw_module *module, const tw_snapshot *snapshot, tw_error *error)
 {
@@ -44,7 +34,7 @@ static int export(const settings *s, const char *path, const tw_snapshot *snapsh
     tw_module *module = NULL;
     tw_error error;
     tw_status status = tw_engine_new(NULL, &engine, &error);
-    if (!status) status = load(engine, path, &module, &error);
+    if (!status) status = cli_guest_load(engine, path, &module, &error);
     if (!status) status = bake(s, module, snapshot, &error);
     tw_module_free(module);
     tw_engine_free(engine);

@@ -9,17 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "memory/budget.h"
 #include "memory/faults.h"
 #include "os/whole.h"
 
 /* ---- extents ---- */
-
-static bool is_zero(const uint8_t *page)
-{
-    static const uint8_t zero[TW_IMAGE_PAGE];
-    return memcmp(page, zero, sizeof zero) == 0;
-}
 
 /* Room for one more: the two that lie closest together become one. */
 static void join_closest(tw_image *image)
@@ -39,7 +34,7 @@ static void join_closest(tw_image *image)
 static void find_extents(tw_image *image, const uint8_t *memory)
 {
     for (size_t at = 0; at < image->size; at += TW_IMAGE_PAGE) {
-        if (is_zero(memory + at)) continue;
+        if (tw_is_zero(memory + at, TW_IMAGE_PAGE)) continue;
         tw_extent *last = image->extent_count ? &image->extents[image->extent_count - 1] : NULL;
         if (last && last->at + last->size == at) {
             last->size += TW_IMAGE_PAGE;

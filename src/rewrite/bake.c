@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "rewrite/parts.h"
 #include "wasm/encode.h"
 #include "wasm/section_write.h"
@@ -111,19 +112,13 @@ static tw_status look_at_code(baker *b)
 
 /* ---- memory ---- */
 
-static bool is_zero(const uint8_t *at, size_t size)
-{
-    static const uint8_t zero[PAGE];
-    return !memcmp(at, zero, size);
-}
-
 /* The next run of bytes from *at on, cut where `gap` zeros or more follow; false when there is none. */
 static bool next_run(tw_span memory, size_t gap, size_t *at, size_t *end)
 {
-    while (*at < memory.size && *at % PAGE == 0 && is_zero(memory.data + *at, PAGE)) *at += PAGE;
+    while (*at < memory.size && *at % PAGE == 0 && tw_is_zero(memory.data + *at, PAGE)) *at += PAGE;
     while (*at < memory.size && !memory.data[*at]) {
         if (++*at % PAGE) continue;
-        while (*at < memory.size && is_zero(memory.data + *at, PAGE)) *at += PAGE;
+        while (*at < memory.size && tw_is_zero(memory.data + *at, PAGE)) *at += PAGE;
     }
     size_t last = *at;
     for (size_t i = *at; i < memory.size && i - last <= gap; i++)

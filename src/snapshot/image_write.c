@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/crew.h"
 #include "os/machine.h"
 #include "snapshot/image.h"
@@ -47,11 +48,6 @@ static size_t block_size(const memory *m, size_t block)
     return left < TW_SNAP_BLOCK ? left : TW_SNAP_BLOCK;
 }
 
-static bool is_zero(const uint8_t *bytes, size_t size)
-{
-    return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
-}
-
 /* ---- which blocks ---- */
 
 static bool differs(const memory *m, size_t block)
@@ -59,7 +55,7 @@ static bool differs(const memory *m, size_t block)
     size_t at = block * TW_SNAP_BLOCK, size = block_size(m, block), known = 0;
     if (at < m->base.size) known = m->base.size - at < size ? m->base.size - at : size;
     const uint8_t *bytes = m->bytes.data + at;
-    return (known && memcmp(bytes, m->base.data + at, known)) || !is_zero(bytes + known, size - known);
+    return (known && memcmp(bytes, m->base.data + at, known)) || !tw_is_zero(bytes + known, size - known);
 }
 
 static void compare_blocks(tw_crew *crew)
@@ -159,7 +155,7 @@ static void hash_blocks(tw_crew *crew)
         for (size_t i = chunk * CHUNK; i < m->written && i < (chunk + 1) * CHUNK; i++) {
             size_t block = nth_block(m, i), size = block_size(m, block);
             const uint8_t *bytes = m->bytes.data + block * TW_SNAP_BLOCK;
-            if (!is_zero(bytes, size)) tw_envelope_hash((tw_span){bytes, size}, (tw_span){NULL, 0}, m->hashes + i * TW_ENVELOPE_HASH);
+            if (!tw_is_zero(bytes, size)) tw_envelope_hash((tw_span){bytes, size}, (tw_span){NULL, 0}, m->hashes + i * TW_ENVELOPE_HASH);
         }
     }
 }
@@ -274,7 +270,7 @@ static bool add_pages(const memory *m, uint64_t offset, tw_snap_draft *out)
     for (size_t i = 0; i < m->written; i++) {
         size_t block = nth_block(m, i), size = block_size(m, block);
         tw_publish_part part = {offset, m->bytes.data + block * TW_SNAP_BLOCK, size};
-        bool needed = !is_zero(m->hashes + i * TW_ENVELOPE_HASH, TW_ENVELOPE_HASH) || offset + size == out->size;
+        bool needed = !tw_is_zero(m->hashes + i * TW_ENVELOPE_HASH, TW_ENVELOPE_HASH) || offset + size == out->size;
         if (needed && !add_part(out, part)) return false;
         offset += size;
     }

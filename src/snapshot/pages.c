@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/bytes.h"
 #include "base/crew.h"
 #include "os/machine.h"
 #include "snapshot/archive.h"
@@ -76,16 +77,11 @@ static uint8_t *first_page(const job *j, size_t index, uint16_t pages)
 
 /* ---- writing ---- */
 
-static bool is_zero(const uint8_t *bytes, size_t size)
-{
-    return bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
-}
-
 static uint16_t find_pages(const job *j, size_t index)
 {
     unsigned pages = 0;
     for (size_t page = 0; page < pages_in(j, index); page++)
-        if (!is_zero(j->memory + index * GROUP + page * PAGE, page_size(j, index, page))) pages |= 1u << page;
+        if (!tw_is_zero(j->memory + index * GROUP + page * PAGE, page_size(j, index, page))) pages |= 1u << page;
     return (uint16_t)pages;
 }
 
