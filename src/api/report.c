@@ -21,8 +21,7 @@ static row row_of(const tw_instance *instance, uint32_t site)
     const tw_offload_plan *plan = instance->stubs->plan;
     const tw_survey_region *region = &instance->module->survey->regions[plan->region_of_site[site]];
     row r = {.name = region->model->name, .region = region, .site = &plan->rewrite->sites[site]};
-    if (plan->entry_of_site[site] != TW_NONE)
-        tw_dispatch_stats(instance->stubs->dispatch, plan->entry_of_site[site], &r.stats);
+    tw_stubs_stats(instance->stubs, instance->store, site, &r.stats);
     return r;
 }
 

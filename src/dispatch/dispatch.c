@@ -637,10 +637,10 @@ void tw_dispatch_free(tw_dispatch *dispatch)
     free(dispatch);
 }
 
-void tw_dispatch_stats(const tw_dispatch *dispatch, uint32_t region, tw_region_stats *out)
+void tw_dispatch_stats(const tw_dispatch *dispatch, uint32_t region, uint64_t to_come, tw_region_stats *out)
 {
     *out = dispatch->states[region].stats;
     double seconds;
-    out->original_iterations += (uint64_t)tw_pending_count(&dispatch->states[region], &seconds);
+    out->original_iterations += (uint64_t)tw_pending_count(&dispatch->states[region], to_come, &seconds);
     out->original_seconds += seconds;
 }

@@ -100,6 +100,7 @@ typedef struct tw_region_stats {
     char last_detail[200];                     /* of the last refusal */
     char schedule[128];                        /* of the last kernel */
 } tw_region_stats;
-void tw_dispatch_stats(const tw_dispatch *dispatch, uint32_t region, tw_region_stats *out);
+/* to_come: of the entries (or calls at rest) that the last answer let by, those that haven't come yet. */
+void tw_dispatch_stats(const tw_dispatch *dispatch, uint32_t region, uint64_t to_come, tw_region_stats *out);
 
 #endif

@@ -140,7 +140,7 @@ void tw_pending_again(tw_region_state *state, uint64_t now, bool continues)
 void tw_pending_rests(tw_region_state *state, uint32_t calls)
 {
     tw_pending *pending = &state->pending;
-    pending->rests = true, pending->entries = calls, pending->since = 0;
+    pending->rests = true, pending->entries = (uint64_t)calls + 1, pending->since = 0;
 }
 
 void tw_pending_end(tw_region_state *state)
@@ -148,10 +148,10 @@ void tw_pending_end(tw_region_state *state)
     state->pending.active = false, state->pending.since = 0;
 }
 
-double tw_pending_count(const tw_region_state *state, double *seconds)
+double tw_pending_count(const tw_region_state *state, uint64_t to_come, double *seconds)
 {
     tw_pending pending = state->pending;
-    if (pending.rests) pending.entries = 1; /* perhaps more: calls that aren't over yet count when they are */
+    pending.entries = pending.entries > to_come ? pending.entries - to_come : 1;
     *seconds = pending.active ? 1e-9 * skipped_time(state, &pending) : 0;
     return pending.active ? skipped(&pending) : 0;
 }

@@ -14,11 +14,11 @@ void tw_pending_begin(tw_region_state *state, const tw_shape *shape, bool known,
 bool tw_pending_resolve(tw_region_state *state, const tw_raw *values, uint64_t now);
 /* Given back once more, unlooked at, with the same countdown: the rest of a loop that continues, else one like the last. */
 void tw_pending_again(tw_region_state *state, uint64_t now, bool continues);
-/* So many calls of the function don't come by: each counts as one entry, and what time they take isn't known. */
+/* After this one so many calls of the function don't come by: each counts as one entry, and what time they take isn't known. */
 void tw_pending_rests(tw_region_state *state, uint32_t calls);
 /* The rest won't run in the original code: a kernel does it. */
 void tw_pending_end(tw_region_state *state);
-/* Innermost iterations that are out but not yet counted, and what they take. */
-double tw_pending_count(const tw_region_state *state, double *seconds);
+/* Innermost iterations that are out but not yet counted, and what they take. to_come: entries that are still to come. */
+double tw_pending_count(const tw_region_state *state, uint64_t to_come, double *seconds);
 
 #endif

@@ -271,7 +271,7 @@ static void end_rest(tw_stub *first, tw_store *store)
         if (!left) left = calls_left(at, store);
         if (left <= 1) return;
         tw_store_global_set_i32(store, &at->calls_left, 1);
-        tw_dispatch_rests(first->stubs->dispatch, at->entry, first->calls - (uint32_t)left + 1);
+        tw_dispatch_rests(first->stubs->dispatch, at->entry, first->calls - (uint32_t)left + 1); /* one is to come */
     }
 }
 
@@ -330,6 +330,26 @@ static tw_status on_stub(void *context, tw_store *store, tw_raw *values, size_t 
     return TW_OK;
 }
 
+/* ---- report ---- */
+
+/* While the function rests its calls run down, else the loop's entries do, the last of which asks again. */
+static uint64_t to_come(const tw_stub *site, tw_store *store)
+{
+    tw_raw entries;
+    if (!site->has_stub || site->site->whole_function) return 0;
+    int32_t calls = calls_left(site, store);
+    tw_store_global_get(store, &site->countdown, &entries);
+    int64_t left = calls > 0 ? calls : entries.i64 - 1;
+    return left > 0 ? (uint64_t)left : 0;
+}
+
+void tw_stubs_stats(const tw_stubs *stubs, tw_store *store, uint32_t site, tw_region_stats *out)
+{
+    const tw_stub *stub = &stubs->sites[site];
+    *out = (tw_region_stats){0};
+    if (stub->entry != TW_NONE) tw_dispatch_stats(stubs->dispatch, stub->entry, to_come(stub, store), out);
+}
+
 /* ---- slot 0: a region's first arrival ---- */
 
 bool tw_own_export(tw_store *store, const char *what, uint32_t number, tw_handle_kind kind, tw_handle *out)
@@ -344,7 +364,9 @@ static tw_status install(tw_stub *site, uint32_t number, tw_store *store, tw_err
     tw_handle stub, installed;
     const tw_rewrite_site *rewritten = site->site;
     bool found = tw_own_export(store, "installed", number, TW_HANDLE_GLOBAL, &installed) &&
-                 (rewritten->whole_function || tw_own_export(store, "rest", rewritten->func, TW_HANDLE_GLOBAL, &site->calls_left));
+                 (rewritten->whole_function ||
+                  (tw_own_export(store, "rest", rewritten->func, TW_HANDLE_GLOBAL, &site->calls_left) &&
+                   tw_own_export(store, "countdown", number, TW_HANDLE_GLOBAL, &site->countdown)));
     if (!found) return tw_fail(error, TW_INTERNAL, "region %u lacks its globals", number);
     TW_TRY(tw_store_func_new(store, rewritten->params, rewritten->param_count, rewritten->results,
                              rewritten->result_count, on_stub, site, &stub, error));

@@ -54,7 +54,7 @@ typedef struct tw_stub {
     const tw_rewrite_site *site;
     bool has_stub;
     uint64_t rest;     /* the last answer's */
-    tw_handle calls_left;
+    tw_handle calls_left, countdown; /* the rewrite's globals; there when has_stub, but for a whole function */
     /* of a function's first site, for all of its sites: */
     uint32_t calls;    /* of its last rest; 0: none since one of them paid */
     uint64_t since;    /* clock when that began */
@@ -78,6 +78,8 @@ void tw_stubs_free(tw_stubs *stubs);
 tw_status tw_stubs_attach(tw_stubs *stubs, tw_store *store, tw_error *error);
 /* The host is about to call the guest. */
 void tw_stubs_call(tw_stubs *stubs, tw_store *store);
+/* Of a site of the rewrite; all zero where the rewrite refused it. */
+void tw_stubs_stats(const tw_stubs *stubs, tw_store *store, uint32_t site, tw_region_stats *out);
 /* Such a call ended in the middle of guest code. */
 void tw_stubs_broken_off(tw_store *store);
 

@@ -93,7 +93,7 @@ static void arrive(world *w, tw_raw *values)
     double start = seconds();
     tw_dispatch_arrive(w->dispatch, 0, values, w->memory, MEMORY, &w->answer);
     tw_region_stats stats;
-    tw_dispatch_stats(w->dispatch, 0, &stats);
+    tw_dispatch_stats(w->dispatch, 0, 0, &stats);
     if (!stats.dispatches) fail_msg("%s", stats.last_detail);
     print_message("%s, %u threads: %.2f ms in all, %.2f ms in the kernel (%s)\n", w->model->name, stats.threads, (seconds() - start) * 1e3,
                   stats.kernel_seconds * 1e3, stats.schedule);
@@ -202,7 +202,7 @@ static void without_a_worker_the_original_runs_and_the_report_says_why(void **st
     assert_int_equal(w.answer.outcome, TW_OUTCOME_GO_ON);
     assert_int_equal((uint32_t)values[1].bits, 3);
     tw_region_stats stats;
-    tw_dispatch_stats(w.dispatch, 0, &stats);
+    tw_dispatch_stats(w.dispatch, 0, 0, &stats);
     assert_int_equal(stats.refusals[TW_REFUSAL_COMPILE], 1);
     assert_true(strlen(stats.last_detail) > 10);
     assert_memory_equal(w.memory, w.expected, MEMORY);

@@ -228,7 +228,7 @@ static void end(world *w)
 static tw_region_stats stats_of(const world *w)
 {
     tw_region_stats stats;
-    tw_dispatch_stats(w->dispatch, 0, &stats);
+    tw_dispatch_stats(w->dispatch, 0, 0, &stats);
     return stats;
 }
 

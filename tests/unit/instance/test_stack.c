@@ -110,7 +110,7 @@ static uint64_t arrivals(const runner *r)
     assert_non_null(r->instance->stubs);
     for (uint32_t i = 0; i < r->instance->stubs->plan->entry_count; i++) {
         tw_region_stats stats;
-        tw_dispatch_stats(r->instance->stubs->dispatch, i, &stats);
+        tw_dispatch_stats(r->instance->stubs->dispatch, i, 0, &stats);
         count += stats.arrivals;
     }
     return count;
