@@ -264,7 +264,7 @@ typedef struct tw_capture_options {
 } tw_capture_options;
 #define TW_CAPTURE_OPTIONS_INIT {.size = sizeof(tw_capture_options)}
 
-/* An instance that was spawned with `capturable`, as it is between two calls: memory, mutable globals, tables, which segments have
+/* An instance that was spawned with `capturable`, as it is between two calls: memory, mutable and imported globals, tables, which segments have
  * been dropped, what WASI told it, its buffers, and which module it is of. *bytes is the file, malloc'd: free() it. The instance goes on.
  * What isn't part of it: time (a restored guest's monotonic clock begins anew), host functions and what they know, the
  * contents of directories.

@@ -169,7 +169,8 @@ typedef struct tw_import_func {
 
 /* A linear memory that the host makes and modules import; instances that do are captured, restored and offloaded as those with memories
  * of their own. Several may have it at once and run in turns: a call of one while another runs on it is TW_BUSY. What one
- * writes, and how large it makes the memory, the next one finds. While several have it none can be captured. It isn't for pools. */
+ * writes, and how large it makes the memory, the next one finds. While several have it none can be captured. It isn't for pools:
+ * their instances have memories of their own (tw_import_memory). */
 typedef struct tw_memory tw_memory;
 typedef struct tw_memory_options {
     size_t size;
@@ -185,11 +186,39 @@ void tw_memory_free(tw_memory *memory);
 /* Where it lies, for its whole life, and its live size. Not while an instance runs on it. */
 uint8_t *tw_memory_data(const tw_memory *memory, size_t *size);
 
-/* It must have the import's type: at least its minimum now, and a maximum not above its maximum, where it has one. */
+/* It must have the import's type: at least its minimum now, and a maximum not above its maximum, where it has one. memory NULL: a new
+ * one for each instance, of the import's limits, which is the instance's own in all that follows (tw_instance_memory finds it). */
 typedef struct tw_import_memory {
     const char *module, *name;
     tw_memory *memory;
 } tw_import_memory;
+
+/* ---- globals of the host ---- */
+
+/* A global that the host makes and modules import, with its type and mutability. Offsets of segments and the first values of a module's
+ * own globals may be made of immutable ones.
+ *
+ * A mutable one is the host's and the guests' together: what the host sets between calls, or in a host function, the guest reads; what a guest has
+ * set, the host reads as soon as the call or a host function in it begins or ends. Several instances may have it and run in turns: a
+ * call of one while another runs with it is TW_BUSY, but for a call that a host function makes, which runs the other inside. A trap keeps
+ * what was set before it. Captures hold what an instance's imported globals are, as its own; while several instances have a mutable one
+ * none can be captured. A restore sets the mutable ones that it is offered, which may be no other instance's, and wants the immutable ones as
+ * they were. A pool's instances find a mutable one as it is when they are taken, as a spawn would; a pool that begins with a snapshot takes only
+ * immutable ones. What an instance exports can't be given to another one: each has an engine's store of its own. */
+typedef struct tw_global tw_global;
+/* value: its kind is the global's type. Of function references there are immutable nulls only. TW_INVALID_ARGUMENT. */
+tw_status tw_global_new(tw_engine *engine, const tw_val *value, bool is_mutable, tw_global **out, tw_error *error);
+/* Instances keep it. NULL is fine. */
+void tw_global_free(tw_global *global);
+/* Any thread. TW_BUSY while a guest runs with it, unless that has called a host function. */
+tw_status tw_global_get(tw_global *global, tw_val *out, tw_error *error);
+/* Likewise. TW_INVALID_ARGUMENT for an immutable one, or another type's value. */
+tw_status tw_global_set(tw_global *global, const tw_val *value, tw_error *error);
+
+typedef struct tw_import_global {
+    const char *module, *name;
+    tw_global *global;
+} tw_import_global;
 
 /* ---- WASI preview 1 ---- */
 
@@ -220,6 +249,7 @@ typedef struct tw_spawn_options {
     bool capturable;                      /* tw_instance_capture can be called (snapshot.h); the module is compiled once more for it */
     const struct tw_buffer_restoring *buffers; /* buffer.h: where a restored instance's buffers are made; NULL = on the host */
     const tw_import_memory *memories; size_t memory_count; /* need not outlive the call */
+    const tw_import_global *globals; size_t global_count;  /* likewise */
 } tw_spawn_options;
 #define TW_SPAWN_OPTIONS_INIT {.size = sizeof(tw_spawn_options)}
 
@@ -236,7 +266,8 @@ tw_status tw_instance_terminate(tw_instance *instance, tw_error *error);
 void tw_instance_free(tw_instance *instance);
 /* After TW_EXIT. */
 int32_t tw_instance_exit_code(const tw_instance *instance);
-/* An exported memory: base pointer (stable for the instance's life) and live size. Not while a call runs. */
+/* An exported memory, or the memory of a module that exports none under a name: name NULL. Base pointer (stable for the instance's life) and live
+ * size. Not while a call runs. */
 tw_status tw_instance_memory(tw_instance *instance, const char *name, uint8_t **base, size_t *size, tw_error *error);
 
 /* ---- pools ---- */

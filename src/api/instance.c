@@ -21,8 +21,18 @@ static tw_status check_memories(const tw_spawn_options *options, tw_error *error
     if (!options->memories && options->memory_count)
         return tw_fail(error, TW_INVALID_ARGUMENT, "spawn options: memories is NULL");
     for (size_t i = 0; i < options->memory_count; i++)
-        if (!options->memories[i].module || !options->memories[i].name || !options->memories[i].memory)
+        if (!options->memories[i].module || !options->memories[i].name)
             return tw_fail(error, TW_INVALID_ARGUMENT, "spawn options: memory %zu isn't filled in", i);
+    return TW_OK;
+}
+
+static tw_status check_globals(const tw_spawn_options *options, tw_error *error)
+{
+    if (!options->globals && options->global_count)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "spawn options: globals is NULL");
+    for (size_t i = 0; i < options->global_count; i++)
+        if (!options->globals[i].module || !options->globals[i].name || !options->globals[i].global)
+            return tw_fail(error, TW_INVALID_ARGUMENT, "spawn options: global %zu isn't filled in", i);
     return TW_OK;
 }
 
@@ -48,6 +58,7 @@ tw_status tw_api_read_spawn(const tw_spawn_options *given, tw_spawn_options *own
     if (own->wasi) own->wasi = wasi;
     TW_TRY(check_imports(own, error));
     TW_TRY(check_memories(own, error));
+    TW_TRY(check_globals(own, error));
     return check_wasi(wasi, error);
 }
 
@@ -105,7 +116,7 @@ int32_t tw_instance_exit_code(const tw_instance *instance) { return instance ? i
 
 tw_status tw_instance_memory(tw_instance *instance, const char *name, uint8_t **base, size_t *size, tw_error *error)
 {
-    if (!instance || !name || !base || !size)
+    if (!instance || !base || !size)
         return tw_fail(error, TW_INVALID_ARGUMENT, "tw_instance_memory: a required pointer is NULL");
     TW_TRY(tw_stop_check_owner(&instance->stopper, error));
     return tw_runtime_memory(instance, name, base, size, error);

@@ -279,6 +279,10 @@ static int exit_code(const holder *h, tw_status status, const tw_error *error)
         cli_say("%s", message);
         if (h->s->verbose) cli_say("%s", error->message);
         return CLI_EXIT_TIMEOUT;
+    case TW_LINK:
+        cli_failure(false, h->path, error);
+        if (!h->s->quiet) cli_say("this command offers WASI preview 1 and nothing else; what embeds TensorWasm can offer functions, memories and globals");
+        return CLI_EXIT_FAILURE;
     default: return cli_failure(false, h->path, error);
     }
 }

@@ -104,33 +104,34 @@ static tw_status fill(tw_core *core, const tw_link_func *funcs, size_t count, wa
     return TW_OK;
 }
 
-tw_status tw_link_new(tw_code *code, const tw_link_func *funcs, size_t count, tw_link **out, tw_error *error)
+static tw_status link_functions(tw_link *link, const tw_link_imports *imports, tw_error *error)
+{
+    wasmtime_linker_t *linker;
+    TW_TRY(fill(link->code->core, imports->funcs, imports->func_count, &linker, error));
+    wasmtime_error_t *failure = wasmtime_linker_instantiate_pre(linker, link->code->module, &link->pre);
+    wasmtime_linker_delete(linker);
+    return failure ? tw_engine_fail(error, TW_LINK, failure) : TW_OK;
+}
+
+tw_status tw_link_new(tw_code *code, const tw_link_imports *imports, tw_link **out, tw_error *error)
 {
     tw_link *link = calloc(1, sizeof *link);
     TW_TRY_ALLOC(link, error);
-    wasmtime_linker_t *linker;
-    tw_status status = fill(code->core, funcs, count, &linker, error);
-    if (status == TW_OK) {
-        wasmtime_error_t *failure = wasmtime_linker_instantiate_pre(linker, code->module, &link->pre);
-        wasmtime_linker_delete(linker);
-        if (failure) status = tw_engine_fail(error, TW_LINK, failure);
-    }
-    if (status != TW_OK) {
-        free(link);
-        return status;
-    }
     atomic_init(&link->references, 1);
     atomic_fetch_add(&code->references, 1);
     link->code = code;
-    for (size_t i = 0; i < count; i++) link->uses_wasi = link->uses_wasi || funcs[i].is_wasi;
-    *out = link;
-    return TW_OK;
+    for (size_t i = 0; i < imports->func_count; i++) link->uses_wasi = link->uses_wasi || imports->funcs[i].is_wasi;
+    tw_status status = imports->kinds ? tw_imports_link(link, imports, error) : link_functions(link, imports, error);
+    if (status == TW_OK) *out = link;
+    else tw_link_free(link);
+    return status;
 }
 
 void tw_link_free(tw_link *link)
 {
     if (!link || atomic_fetch_sub(&link->references, 1) != 1) return;
-    wasmtime_instance_pre_delete(link->pre);
+    if (link->pre) wasmtime_instance_pre_delete(link->pre);
+    tw_imports_unlink(link);
     tw_code_free(link->code);
     free(link);
 }

@@ -75,6 +75,7 @@ void tw_core_free(tw_core *core)
     if (core->wasi) wasmtime_linker_delete(core->wasi);
     for (size_t i = 0; i < 2; i++)
         if (core->wasi_pass[i]) wasmtime_module_delete(core->wasi_pass[i]);
+    tw_imports_forget(core);
     wasm_engine_delete(core->engine);
     pthread_mutex_destroy(&core->lock);
     free(core);

@@ -58,8 +58,19 @@ typedef struct tw_link_func { /* a function import, in the module's order */
     bool is_wasi; /* the engine's WASI answers; else the store's binding of the same index */
 } tw_link_func;
 
-/* Every import of the module must be a function and be listed. TW_LINK otherwise. */
-tw_status tw_link_new(tw_code *code, const tw_link_func *funcs, size_t count, tw_link **out, tw_error *error);
+/* Something in a store: a function, table, memory or global. Copy freely; dead when the store is. */
+typedef struct tw_handle { uint64_t opaque[3]; } tw_handle;
+typedef enum tw_handle_kind { TW_HANDLE_FUNC, TW_HANDLE_GLOBAL, TW_HANDLE_TABLE, TW_HANDLE_MEMORY } tw_handle_kind;
+
+/* What the module imports. Globals and tables live in a store: each instance is given its own (tw_store_options). */
+typedef struct tw_link_imports {
+    const tw_link_func *funcs;
+    size_t func_count;
+    const uint8_t *kinds; /* of all imports in the module's order, each a tw_handle_kind but MEMORY; NULL: all are functions */
+    size_t count;
+} tw_link_imports;
+/* Every function import must be listed. TW_LINK otherwise. */
+tw_status tw_link_new(tw_code *code, const tw_link_imports *imports, tw_link **out, tw_error *error);
 void tw_link_free(tw_link *link);
 
 /* ---- instances ---- */
@@ -86,6 +97,19 @@ typedef struct tw_wasi_setup {
     const char *stdout_path, *stderr_path;         /* when not inherited; created or cut off */
 } tw_wasi_setup;
 
+/* A global and a table that are made for an instance which imports them; in the module's order. */
+typedef struct tw_store_global {
+    uint32_t same_as; /* number of an earlier one that is the same global; its own otherwise */
+    uint8_t type;     /* of a funcref only null, and it can't be mutable */
+    bool is_mutable;
+    tw_raw value;
+} tw_store_global;
+typedef struct tw_store_table {
+    uint32_t same_as;
+    uint64_t size, most; /* elements; all null */
+    bool has_most;
+} tw_store_table;
+
 typedef struct tw_store_options {
     const tw_binding *bindings;  /* as many as the link has functions; must outlive the store */
     const tw_wasi_setup *wasi;   /* NULL = none; only read during the call */
@@ -95,6 +119,11 @@ typedef struct tw_store_options {
     tw_image *image;             /* contents of the module's own memory 0, or NULL; see tw_store_is_seeded */
     tw_slot *lent;               /* the module's memory 0 is this one; or NULL. Not given back with the store */
     bool passes_path_open;       /* path_open is among what host functions may pass on to WASI */
+    const tw_store_global *globals; /* as many as the module imports; likewise tables */
+    uint32_t global_count;
+    const tw_store_table *tables;
+    uint32_t table_count;
+    tw_status (*on_imports)(void *owner, tw_store *store, tw_error *error); /* they are made, nothing else is; or NULL */
     void *owner;                 /* tw_store_owner */
     void (*on_memory)(void *owner, tw_slot *slot); /* a memory came to be, in order of index; the guest hasn't run yet */
 } tw_store_options;
@@ -146,10 +175,8 @@ tw_status tw_store_new(tw_link *link, const tw_store_options *options, tw_store 
 void tw_store_free(tw_store *store);
 void *tw_store_owner(const tw_store *store);
 
-/* Something in a store: a function, table, memory or global. Copy freely; dead when the store is. */
-typedef struct tw_handle { uint64_t opaque[3]; } tw_handle;
-
-typedef enum tw_handle_kind { TW_HANDLE_FUNC, TW_HANDLE_GLOBAL, TW_HANDLE_TABLE, TW_HANDLE_MEMORY } tw_handle_kind;
+/* The global or table that was made for the index-th import of its kind. False when there is none, or not yet. */
+bool tw_store_imported(const tw_store *store, tw_handle_kind kind, uint32_t index, tw_handle *out);
 /* About 200 ns: keep the handle. False when there is no such export of that kind. */
 bool tw_store_export(tw_store *store, const char *name, tw_handle_kind kind, tw_handle *out);
 

@@ -47,12 +47,14 @@ static tw_status prepare(tw_store *store, const tw_store_options *options, tw_er
     uint64_t least = options->max_memory < 65536 ? 65536 : options->max_memory; /* a private memory has a page */
     int64_t memory = least > INT64_MAX ? -1 : (int64_t)least;
     wasmtime_store_limiter(store->store, memory, options->max_table, -1, -1, -1);
-    return options->wasi ? tw_store_set_wasi(store, options->wasi, error) : TW_OK;
+    if (options->wasi) TW_TRY(tw_store_set_wasi(store, options->wasi, error));
+    return store->link->pre ? TW_OK : tw_imports_make(store, options, error);
 }
 
 static tw_status instantiate(tw_store *store, tw_ending *ending)
 {
     wasm_trap_t *trap = NULL;
+    if (!store->link->pre) return tw_imports_instantiate(store, ending);
     tw_store *before = tw_creator_begin(store);
     wasmtime_error_t *failure =
         wasmtime_instance_pre_instantiate(store->link->pre, store->context, &store->instance, &trap);
@@ -81,6 +83,8 @@ void tw_store_free(tw_store *store)
 {
     if (!store) return;
     wasmtime_store_delete(store->store);
+    free(store->globals);
+    free(store->tables);
     while (store->funcs) {
         tw_store_func *next = store->funcs->next;
         free(store->funcs);

@@ -122,15 +122,28 @@ static tw_status take_reference(capture *c, const tw_handle *global, tw_register
     return TW_OK;
 }
 
+static unsigned bytes_of(uint8_t type) { return type == TW_V128 ? 16 : type == TW_I32 || type == TW_F32 ? 4 : 8; }
+
+/* Of function references there are nulls only. */
+static tw_status take_lent_global(const capture *c, tw_registers_global *out)
+{
+    const tw_lent_globals *lent = &c->instance->globals;
+    const tw_raw *value = &lent->made[lent->made[out->index].same_as].value;
+    if (out->type == TW_FUNCREF) memset(out->value, 0xFF, 4);
+    else memcpy(out->value, value, bytes_of(out->type));
+    return TW_OK;
+}
+
 static tw_status take_global(capture *c, uint32_t index, tw_registers_global *out)
 {
     tw_handle global;
     tw_raw value;
     *out = (tw_registers_global){.index = index, .type = (uint8_t)c->instance->module->wasm.globals[index].type.type};
+    if (index < c->instance->globals.count) return take_lent_global(c, out);
     if (!find_export(c, "global", index, TW_HANDLE_GLOBAL, &global)) return lacks(c, "global", index);
     if (out->type == TW_FUNCREF) return take_reference(c, &global, out);
     tw_store_global_get(c->instance->store, &global, &value);
-    memcpy(out->value, &value, out->type == TW_V128 ? 16 : out->type == TW_I32 || out->type == TW_F32 ? 4 : 8);
+    memcpy(out->value, &value, bytes_of(out->type));
     return TW_OK;
 }
 
@@ -140,7 +153,7 @@ static tw_status take_globals(capture *c)
     tw_registers_global *globals = TW_NEW_ARRAY(c->arena, tw_registers_global, wasm->global_count);
     TW_TRY_ALLOC(globals, c->error);
     for (uint32_t i = 0; i < wasm->global_count; i++)
-        if (wasm->globals[i].type.is_mutable) TW_TRY(take_global(c, i, &globals[c->registers.global_count++]));
+        if (wasm->globals[i].type.is_mutable || i < wasm->imported_globals) TW_TRY(take_global(c, i, &globals[c->registers.global_count++]));
     c->registers.globals = globals;
     return TW_OK;
 }
@@ -205,10 +218,11 @@ static tw_status check_files(const capture *c)
 /* What another one writes there would be neither in the file nor out of it. */
 static tw_status check_shared(const capture *c)
 {
-    unsigned others = c->instance->lent ? atomic_load(&c->instance->lent->instances) - 1 : 0;
+    unsigned memory = c->instance->lent ? atomic_load(&c->instance->lent->instances) - 1 : 0;
+    unsigned others = memory ? memory : tw_lent_globals_shared(&c->instance->globals);
     if (!others) return TW_OK;
-    return tw_fail(c->error, TW_UNSUPPORTED, "the instance can't be captured now: its memory is shared with %u other instance%s", others,
-                   others == 1 ? "" : "s");
+    return tw_fail(c->error, TW_UNSUPPORTED, "the instance can't be captured now: %s is shared with %u other instance%s",
+                   memory ? "its memory" : "a global that it imports", others, others == 1 ? "" : "s");
 }
 
 static tw_status take(capture *c, tw_span memory)
@@ -282,13 +296,13 @@ tw_status tw_runtime_capture(tw_instance *instance, const tw_snapshot_writer_opt
 {
     if (!tw_runtime_is_capturable(instance))
         return tw_fail(error, TW_INVALID_ARGUMENT, "the instance wasn't spawned to be captured: set `capturable` in its options");
-    TW_TRY(tw_stop_begin(&instance->stopper, 0, error));
+    TW_TRY(tw_runtime_begin_run(instance, 0, error));
     tw_arena arena;
     tw_arena_init(&arena, TW_ARENA_NO_LIMIT);
     capture c = {.instance = instance, .arena = &arena, .error = error};
     const target to = {writer, out, path};
     tw_status status = write(&c, &to, options);
     tw_arena_free(&arena);
-    tw_stop_end(&instance->stopper);
+    tw_runtime_end_run(instance);
     return status;
 }

@@ -152,7 +152,8 @@ static tw_status fill_link(const tw_module *module, const tw_form *form, const b
         funcs[i] = module->imports[i];
         funcs[i].is_wasi = link->is_wasi[i] = is_wasi[i];
     }
-    tw_status status = tw_link_new(form->code, funcs, module->import_count, &link->link, error);
+    const tw_link_imports imports = {funcs, module->import_count, module->kinds, module->kind_count};
+    tw_status status = tw_link_new(form->code, &imports, &link->link, error);
     free(funcs);
     return status;
 }

@@ -51,13 +51,24 @@ static tw_status call_import(const tw_instance_import *import, tw_store *store, 
     return status;
 }
 
+/* Meanwhile the globals are the host's; another instance may have run with them, and mustn't any more. */
+static tw_status call_outside(tw_instance *instance, const tw_instance_import *import, tw_store *store, tw_raw *values, tw_error *error)
+{
+    if (!instance->globals.any_mutable) return call_import(import, store, values, error);
+    tw_error why;
+    tw_lent_globals_let_go(&instance->globals, store);
+    tw_status status = call_import(import, store, values, error);
+    tw_status held = tw_lent_globals_hold(&instance->globals, store, &why);
+    return status != TW_OK || held == TW_OK ? status : tw_fail(error, held, "%s", why.message);
+}
+
 /* With the guest's memory whole: it isn't called once the guest is being stopped. */
 static tw_status on_import(void *context, tw_store *store, tw_raw *values, size_t count, tw_error *error)
 {
     (void)count;
     tw_instance *instance = tw_store_owner(store);
     bool may = tw_stop_enter_host(&instance->stopper);
-    tw_status status = may ? call_import(context, store, values, error) : TW_OK;
+    tw_status status = may ? call_outside(instance, context, store, values, error) : TW_OK;
     bool go_on = tw_stop_leave_host(&instance->stopper) && may;
     if (status != TW_OK || go_on) return status;
     return tw_fail(error, TW_TERMINATED, "the instance was stopped at a host function");
@@ -139,6 +150,12 @@ static bool is_named(tw_name name, const char *text)
     return name.size == strlen(text) && !memcmp(name.data, text, name.size);
 }
 
+static tw_status fail_global(const tw_import *import, const char *kind, const char *type, const char *why, tw_error *error)
+{
+    return tw_fail(error, TW_LINK, "the import \"%.*s\".\"%.*s\" is a global, %s %s, %s", shown(import->module), import->module.data,
+                   shown(import->name), import->name.data, kind, type, why);
+}
+
 static tw_status bind_memory(tw_instance *instance, const tw_import *import, const tw_spawn_options *options, tw_error *error)
 {
     const tw_limits *wanted = &instance->module->wasm.memories[import->index];
@@ -148,24 +165,43 @@ static tw_status bind_memory(tw_instance *instance, const tw_import *import, con
         i++;
     if (i == options->memory_count) return fail_other(import, "memory that isn't offered by anyone", error);
     tw_memory *memory = options->memories[i].memory;
+    if (!memory) return TW_OK; /* what is compiled has one of its own */
+    if (instance->pooled)
+        return fail_other(import, "memory of the host, which a pool can't make as it was: give NULL, and each instance has a new one", error);
     if (atomic_load(&memory->slot->size) / 65536 < wanted->minimum || (wanted->has_maximum && memory->most / 65536 > wanted->maximum))
         return fail_other(import, "memory that is offered with other limits", error);
-    if (instance->pooled) return fail_other(import, "memory of the host, which a pool can't make as it was", error);
     tw_lent_memory_take(memory);
     instance->lent = memory;
     tw_stop_add_slot(&instance->stopper, memory->slot);
     return TW_OK;
 }
 
+static tw_status bind_global(tw_instance *instance, const tw_import *import, const tw_spawn_options *options, tw_error *error)
+{
+    const tw_wasm *wasm = &instance->module->wasm;
+    const tw_global_type *wanted = &wasm->globals[import->index].type;
+    const char *type = tw_type_name(wanted->type), *kind = wanted->is_mutable ? "mutable" : "immutable";
+    size_t i = 0;
+    while (i < options->global_count &&
+           !(is_named(import->module, options->globals[i].module) && is_named(import->name, options->globals[i].name)))
+        i++;
+    if (i == options->global_count)
+        return fail_global(import, kind, type, "that isn't offered by anyone: its host makes it (tw_global_new)", error);
+    tw_global *global = options->globals[i].global;
+    if (global->type != wanted->type || global->is_mutable != wanted->is_mutable)
+        return fail_global(import, kind, type, global->type != wanted->type ? "that is offered with another type" :
+                                               global->is_mutable ? "that is offered as a mutable one" : "that is offered as an immutable one", error);
+    return tw_lent_globals_add(&instance->globals, global, wasm->imported_globals, &instance->kept.arena, error);
+}
+
 static tw_status resolve_others(tw_instance *instance, const tw_spawn_options *options, tw_error *error)
 {
-    static const char *const kinds[] = {"function", "table: only functions and memories can be offered", "memory",
-                                        "global: only functions and memories can be offered"};
     const tw_wasm *wasm = &instance->module->wasm;
     for (uint32_t i = 0; i < wasm->import_count; i++) {
         const tw_import *import = &wasm->imports[i];
         if (import->kind == TW_EXTERN_MEMORY) TW_TRY(bind_memory(instance, import, options, error));
-        else if (import->kind != TW_EXTERN_FUNC) return fail_other(import, kinds[import->kind], error);
+        else if (import->kind == TW_EXTERN_GLOBAL) TW_TRY(bind_global(instance, import, options, error));
+        else if (import->kind == TW_EXTERN_TABLE) return fail_other(import, "table: only functions, memories and globals can be offered", error);
     }
     return TW_OK;
 }

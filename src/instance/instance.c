@@ -36,6 +36,20 @@ static tw_status check_memory(const tw_module *module, uint64_t limit, tw_error 
     return TW_OK;
 }
 
+tw_status tw_runtime_begin_run(tw_instance *instance, uint64_t timeout_ns, tw_error *error)
+{
+    TW_TRY(tw_stop_begin(&instance->stopper, timeout_ns, error));
+    tw_status status = tw_lent_globals_hold(&instance->globals, instance->store, error);
+    if (status != TW_OK) tw_stop_end(&instance->stopper);
+    return status;
+}
+
+tw_stop tw_runtime_end_run(tw_instance *instance)
+{
+    tw_lent_globals_let_go(&instance->globals, instance->store);
+    return tw_stop_end(&instance->stopper);
+}
+
 static tw_status call_first(tw_instance *instance, const char *name, tw_ending *ending)
 {
     tw_handle func;
@@ -79,13 +93,15 @@ static tw_status begin(tw_instance *instance, tw_ending *ending)
 }
 
 /* Active segments and the start function run under the time limit, too. */
-static tw_status instantiate(tw_instance *instance, tw_link *link, const tw_store_options *options, tw_error *error)
+static tw_status instantiate(tw_instance *instance, tw_link *link, tw_store_options *options, tw_error *error)
 {
     tw_ending ending;
-    TW_TRY(tw_stop_begin(&instance->stopper, instance->timeout_ns, error));
+    TW_TRY(tw_runtime_begin_run(instance, instance->timeout_ns, error));
+    options->globals = instance->globals.made;
+    options->global_count = instance->globals.count;
     tw_status status = tw_store_new(link, options, &instance->store, &ending);
     if (status == TW_OK) status = begin(instance, &ending);
-    tw_stop reason = tw_stop_end(&instance->stopper);
+    tw_stop reason = tw_runtime_end_run(instance);
     TW_TRY(tw_runtime_check_lost(instance, error));
     return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
 }
@@ -109,7 +125,7 @@ static tw_status choose_form(tw_instance *instance, const tw_spawn_options *opti
 {
     tw_error why;
     instance->offloads = options->kernel_cache && instance->module->engine->options.offload != TW_OFFLOAD_OFF;
-    unsigned kind = (instance->offloads ? TW_FORM_OFFLOADS : 0) | (options->capturable || instance->lent ? TW_FORM_CAPTURABLE : 0);
+    unsigned kind = (instance->offloads ? TW_FORM_OFFLOADS : 0) | (options->capturable || instance->module->wasm.imported_memories ? TW_FORM_CAPTURABLE : 0);
     TW_TRY(tw_runtime_form(instance->module, kind, out, error));
     tw_status status = (*out)->plan ? prepare_offload(instance, options, *out, &why) : TW_OK;
     if (status == TW_NO_MEMORY) return tw_fail_memory(error);
@@ -218,6 +234,7 @@ void tw_runtime_free(tw_instance *instance)
     free(instance->has_handle);
     tw_own_buffers_free(&instance->buffers);
     tw_lent_memory_give(instance->lent);
+    tw_lent_globals_free(&instance->globals);
     tw_files_free(&instance->kept.files);
     tw_arena_free(&instance->kept.arena);
     tw_account_drop(instance->account);
@@ -285,12 +302,12 @@ tw_status tw_runtime_check_lost(const tw_instance *instance, tw_error *error)
 static tw_status run(tw_instance *instance, uint32_t index, tw_raw *raw, size_t count, tw_error *error)
 {
     tw_ending ending;
-    TW_TRY(tw_stop_begin(&instance->stopper, instance->timeout_ns, error));
+    TW_TRY(tw_runtime_begin_run(instance, instance->timeout_ns, error));
     if (instance->lent) tw_store_memory_grow(instance->store, &instance->linear, 0); /* another one may have: the engine looks again */
     if (instance->stubs) tw_stubs_call(instance->stubs, instance->store);
     tw_status status = tw_store_call(instance->store, &instance->handles[index], raw, count, &ending);
     if (instance->stubs && status != TW_OK) tw_stubs_broken_off(instance->store);
-    tw_stop reason = tw_stop_end(&instance->stopper);
+    tw_stop reason = tw_runtime_end_run(instance);
     if (status != TW_OK) instance->spoiled = true;
     TW_TRY(tw_runtime_check_lost(instance, error));
     return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
@@ -320,10 +337,11 @@ tw_slot *tw_runtime_slot(const tw_module *module, const tw_store *store)
 
 tw_status tw_runtime_memory(tw_instance *instance, const char *name, uint8_t **base, size_t *size, tw_error *error)
 {
-    uint32_t index = tw_runtime_find_export(instance->module, name);
-    if (index == UINT32_MAX || instance->module->exports[index].kind != TW_EXPORT_MEMORY)
+    uint32_t index = name ? tw_runtime_find_export(instance->module, name) : UINT32_MAX;
+    if (name && (index == UINT32_MAX || instance->module->exports[index].kind != TW_EXPORT_MEMORY))
         return tw_fail(error, TW_NOT_FOUND, "the module exports no memory \"%.200s\"", name);
     const tw_slot *slot = tw_runtime_slot(instance->module, instance->store);
+    if (!slot) return tw_fail(error, TW_NOT_FOUND, "the module has no memory");
     *base = slot->base;
     *size = atomic_load(&slot->size);
     return TW_OK;

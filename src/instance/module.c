@@ -123,9 +123,23 @@ uint32_t tw_runtime_find_export(const tw_module *module, const char *name)
     return UINT32_MAX;
 }
 
+/* Memories are the module's own in what is compiled. */
+static tw_status list_kinds(tw_module *module, tw_error *error)
+{
+    static const uint8_t kinds[] = {[TW_EXTERN_FUNC] = TW_HANDLE_FUNC, [TW_EXTERN_TABLE] = TW_HANDLE_TABLE, [TW_EXTERN_GLOBAL] = TW_HANDLE_GLOBAL};
+    const tw_wasm *wasm = &module->wasm;
+    if (!wasm->imported_globals && !wasm->imported_tables) return TW_OK;
+    module->kinds = TW_NEW_ARRAY(&module->arena, uint8_t, wasm->import_count);
+    TW_TRY_ALLOC(module->kinds, error);
+    for (uint32_t i = 0; i < wasm->import_count; i++)
+        if (wasm->imports[i].kind != TW_EXTERN_MEMORY) module->kinds[module->kind_count++] = kinds[wasm->imports[i].kind];
+    return TW_OK;
+}
+
 static tw_status list_imports(tw_module *module, tw_error *error)
 {
     const tw_wasm *wasm = &module->wasm;
+    TW_TRY(list_kinds(module, error));
     module->imports = TW_NEW_ARRAY(&module->arena, tw_link_func, wasm->imported_funcs);
     TW_TRY_ALLOC(module->imports, error);
     for (uint32_t i = 0; i < wasm->import_count; i++) {

@@ -19,6 +19,16 @@ static tw_status need_image(tw_instance_pool *pool, const tw_snapshot *snapshot,
     return status;
 }
 
+/* The snapshot's value of a mutable one would go into what the host and other instances have, at every take. */
+static tw_status check_globals(const tw_wasm *wasm, tw_error *error)
+{
+    for (uint32_t i = 0; i < wasm->imported_globals; i++)
+        if (wasm->globals[i].type.is_mutable)
+            return tw_fail(error, TW_UNSUPPORTED, "a pool's instances can't begin with a snapshot of a guest that imports a mutable global "
+                           "(number %u): it is the host's, and others'", i);
+    return TW_OK;
+}
+
 static tw_status begin_with(tw_instance_pool *pool, const tw_snapshot *snapshot, tw_error *error)
 {
     static const tw_buffer_restoring none = TW_BUFFER_RESTORING_INIT;
@@ -26,6 +36,7 @@ static tw_status begin_with(tw_instance_pool *pool, const tw_snapshot *snapshot,
     TW_TRY(tw_runtime_prepare_restoring(pool->module, snapshot, &pool->options, &pool->arena, &pool->restoring, error));
     if (pool->restoring.registers.buffer_count)
         return tw_fail(error, TW_UNSUPPORTED, "a pool's instances can't begin with a snapshot that has buffers");
+    TW_TRY(check_globals(&pool->module->wasm, error));
     TW_TRY(need_image(pool, snapshot, error));
     pool->options = pool->restoring.options;
     pool->from = &pool->restoring.from;
@@ -173,8 +184,8 @@ void tw_runtime_pool_free(tw_instance_pool *pool)
     for (tw_instance *instance; (instance = pop_any(pool));) tw_runtime_free(instance);
     for (uint32_t i = 0; i < TW_POOL_SHARDS; i++) pthread_mutex_destroy(&pool->shards[i].lock);
     tw_runtime_stop_restoring(&pool->restoring);
+    tw_runtime_pool_drop_options(pool);
     tw_arena_free(&pool->arena);
-    if (pool->cache.cache) tw_kcache_unref(pool->cache.cache);
     tw_runtime_module_release(pool->module);
     free(pool);
 }

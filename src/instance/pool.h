@@ -30,6 +30,8 @@ struct tw_instance_pool {
     tw_spawn_options options;
     tw_wasi_options wasi;
     tw_kernel_cache cache;    /* cache NULL: none */
+    tw_import_global *globals; /* of the options, held */
+    size_t global_count;
     const tw_put_back *from;  /* NULL: fresh instances */
     tw_restoring restoring;   /* whose `from` it is */
 };
@@ -39,6 +41,7 @@ tw_status tw_runtime_pool_new(tw_module *module, const tw_spawn_options *options
                               tw_instance_pool **out, tw_error *error);
 /* Copies them (spawn_options.c). What a failure leaves, the pool's end frees. */
 tw_status tw_runtime_pool_keep_options(tw_instance_pool *pool, const tw_spawn_options *options, tw_error *error);
+void tw_runtime_pool_drop_options(tw_instance_pool *pool);
 tw_status tw_runtime_pool_take(tw_instance_pool *pool, tw_instance **out, tw_error *error);
 tw_status tw_runtime_pool_warm(tw_instance_pool *pool, uint32_t count, tw_error *error);
 void tw_runtime_pool_give(tw_instance_pool *pool, tw_instance *instance);

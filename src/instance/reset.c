@@ -47,7 +47,7 @@ static tw_status take_globals(tw_instance *instance, tw_baseline *b, tw_error *e
     const tw_wasm *wasm = &instance->module->wasm;
     b->globals = TW_NEW_ARRAY(&instance->kept.arena, tw_baseline_global, wasm->global_count);
     TW_TRY_ALLOC(b->globals, error);
-    for (uint32_t i = 0; i < wasm->global_count; i++) {
+    for (uint32_t i = wasm->imported_globals; i < wasm->global_count; i++) { /* imported ones are the host's */
         if (!wasm->globals[i].type.is_mutable) continue;
         tw_baseline_global *g = &b->globals[b->global_count++];
         g->type = (uint8_t)wasm->globals[i].type.type;
@@ -224,9 +224,9 @@ tw_status tw_runtime_start_again(tw_instance *instance, const tw_wasi_options *w
     tw_ending ending;
     if (wasi) TW_TRY(open_wasi(instance, wasi, error));
     if (!instance->baseline.has_start) return TW_OK;
-    TW_TRY(tw_stop_begin(&instance->stopper, instance->timeout_ns, error));
+    TW_TRY(tw_runtime_begin_run(instance, instance->timeout_ns, error));
     tw_status status = tw_store_call(instance->store, &instance->baseline.start, NULL, 0, &ending);
-    tw_stop reason = tw_stop_end(&instance->stopper);
+    tw_stop reason = tw_runtime_end_run(instance);
     TW_TRY(tw_runtime_check_lost(instance, error));
     return status == TW_OK ? TW_OK : tw_runtime_ending(instance, &ending, reason, error);
 }

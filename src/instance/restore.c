@@ -23,7 +23,7 @@ static tw_status check_globals(const tw_wasm *wasm, const tw_registers *r, tw_er
 {
     uint32_t at = 0;
     for (uint32_t i = 0; i < wasm->global_count; i++) {
-        if (!wasm->globals[i].type.is_mutable) continue;
+        if (!wasm->globals[i].type.is_mutable && i >= wasm->imported_globals) continue;
         if (at == r->global_count || r->globals[at].index != i || r->globals[at].type != wasm->globals[i].type.type)
             return doesnt_fit(error, "other globals");
         at++;
@@ -242,6 +242,23 @@ static tw_status put_memory(tw_instance *instance, const tw_put_back *from, tw_e
     return TW_OK;
 }
 
+/* What was made of them, segments' places and other globals, is in the state. */
+static tw_status check_lent_globals(const tw_instance *instance, const tw_registers *r, tw_error *error)
+{
+    const tw_lent_globals *lent = &instance->globals;
+    if (tw_lent_globals_shared(lent))
+        return tw_fail(error, TW_INVALID_ARGUMENT, "a global that is offered belongs to another instance, too: a restore would overwrite it");
+    for (uint32_t i = 0; i < lent->count; i++) {
+        const tw_store_global *offered = &lent->made[i];
+        uint8_t value[sizeof(tw_raw)];
+        memcpy(value, &offered->value, sizeof value);
+        if (offered->is_mutable || (offered->type == TW_FUNCREF ? reference_in(r->globals[i].value) == TW_REGISTERS_NULL
+                                                                : !memcmp(value, r->globals[i].value, sizeof value))) continue;
+        return tw_fail(error, TW_INVALID_ARGUMENT, "the snapshot's guest imported global %u with another value than is offered, and it is immutable", i);
+    }
+    return TW_OK;
+}
+
 static tw_status put_global(tw_instance *instance, const tw_registers_global *from, tw_error *error)
 {
     tw_handle global, func;
@@ -292,8 +309,10 @@ tw_status tw_runtime_put_back(tw_instance *instance, const tw_put_back *from, tw
 {
     const tw_registers *r = from->registers;
     TW_TRY(tw_own_buffers_put(&instance->buffers, from->where, instance->tenant, r, from->buffers, error));
+    TW_TRY(check_lent_globals(instance, r, error));
     TW_TRY(put_memory(instance, from, error));
-    for (uint32_t i = 0; i < r->global_count; i++) TW_TRY(put_global(instance, &r->globals[i], error));
+    for (uint32_t i = 0; i < r->global_count; i++)
+        if (instance->module->wasm.globals[r->globals[i].index].type.is_mutable) TW_TRY(put_global(instance, &r->globals[i], error));
     for (uint32_t i = 0; i < r->table_count; i++) TW_TRY(put_table(instance, &r->tables[i], error));
     return put_drops(instance, r, error);
 }

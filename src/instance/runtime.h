@@ -17,6 +17,7 @@
 #include "host/wasi.h"
 #include "device/device.h"
 #include "instance/buffers.h"
+#include "instance/globals.h"
 #include "instance/memory.h"
 #include "instance/offload.h"
 #include "instance/stop.h"
@@ -105,6 +106,8 @@ struct tw_module {
     uint32_t named_count;
     tw_link_func *imports;  /* function imports in order */
     uint32_t import_count;
+    uint8_t *kinds;         /* tw_handle_kind of all imports but memories; NULL: all are functions */
+    uint32_t kind_count;
     pthread_mutex_t lock;   /* what follows; what is there doesn't change, but for the forms' links */
     tw_survey *survey;      /* NULL: not made yet */
     tw_form forms[TW_FORMS];
@@ -217,6 +220,7 @@ struct tw_instance {
     tw_own_buffers buffers;
     tw_memory *lent;              /* its memory is the host's; or NULL */
     tw_handle linear;             /* … as the engine knows it */
+    tw_lent_globals globals;      /* that it imports */
     bool pooled, watches_files;
     bool spoiled;                 /* a call hasn't come back well */
     tw_baseline baseline;         /* of a pooled one */
@@ -227,8 +231,12 @@ struct tw_instance {
 /* from: state to begin with (instance/state.h), or NULL for a fresh instance. */
 tw_status tw_runtime_spawn(tw_module *module, const tw_spawn_options *options, const tw_put_back *from, tw_instance **out,
                            tw_error *error);
+/* What lies between begin and end is a run, on one thread (stop.h), and the instance's globals are its own. begin: TW_TERMINATED, TW_BUSY. */
+tw_status tw_runtime_begin_run(tw_instance *instance, uint64_t timeout_ns, tw_error *error);
+tw_stop tw_runtime_end_run(tw_instance *instance);
 tw_status tw_runtime_call(tw_instance *instance, const char *name, const tw_val *args, size_t arg_count,
                           tw_val *results, size_t result_count, tw_error *error);
+/* name NULL: memory 0, whether it is exported or not. */
 tw_status tw_runtime_memory(tw_instance *instance, const char *name, uint8_t **base, size_t *size, tw_error *error);
 /* The user's memory 0; NULL when the module has none. */
 tw_slot *tw_runtime_slot(const tw_module *module, const tw_store *store);
@@ -256,7 +264,7 @@ static inline bool tw_runtime_is_capturable(const tw_instance *instance)
     return instance->form->rewrite->initialiser != UINT32_MAX;
 }
 
-/* Resolves every import: the embedder's functions, then WASI. Fills bindings and imports of the instance and is_wasi. */
+/* Resolves every import: the embedder's functions, then WASI. Fills bindings, imports and globals of the instance, and is_wasi. */
 tw_status tw_runtime_resolve(tw_instance *instance, const tw_spawn_options *options, bool *is_wasi, tw_error *error);
 /* The public set-up in the engine's form; free with tw_runtime_wasi_free. */
 tw_status tw_runtime_wasi_setup(const tw_wasi_options *options, tw_wasi_setup *out, tw_error *error);

@@ -57,11 +57,36 @@ static void copy_wasi(tw_arena *arena, const tw_wasi_options *from, tw_wasi_opti
     to->dirs = dirs;
 }
 
+/* Memories stay what a spawn makes of them: NULL, or a refusal. */
+static const tw_import_memory *copy_memories(tw_arena *arena, const tw_import_memory *from, size_t count, bool *failed)
+{
+    tw_import_memory *copies = TW_NEW_ARRAY(arena, tw_import_memory, count);
+    *failed |= !copies;
+    for (size_t i = 0; i < count && !*failed; i++)
+        copies[i] = (tw_import_memory){copy_string(arena, from[i].module, failed), copy_string(arena, from[i].name, failed), from[i].memory};
+    return copies;
+}
+
+/* With a reference to each, which tw_runtime_pool_drop_options gives back. */
+static tw_import_global *copy_globals(tw_arena *arena, const tw_import_global *from, size_t count, bool *failed)
+{
+    tw_import_global *copies = TW_NEW_ARRAY(arena, tw_import_global, count);
+    *failed |= !copies;
+    for (size_t i = 0; i < count && !*failed; i++)
+        copies[i] = (tw_import_global){copy_string(arena, from[i].module, failed), copy_string(arena, from[i].name, failed), from[i].global};
+    for (size_t i = 0; i < count && !*failed; i++) atomic_fetch_add(&from[i].global->references, 1);
+    return copies;
+}
+
 tw_status tw_runtime_pool_keep_options(tw_instance_pool *pool, const tw_spawn_options *options, tw_error *error)
 {
     bool failed = false;
     pool->options = *options;
     pool->options.imports = copy_imports(&pool->arena, options->imports, options->import_count, &failed);
+    pool->options.memories = copy_memories(&pool->arena, options->memories, options->memory_count, &failed);
+    pool->globals = failed ? NULL : copy_globals(&pool->arena, options->globals, options->global_count, &failed);
+    pool->global_count = failed ? 0 : options->global_count;
+    pool->options.globals = pool->globals;
     if (options->wasi) {
         copy_wasi(&pool->arena, options->wasi, &pool->wasi, &failed);
         pool->options.wasi = &pool->wasi;
@@ -71,4 +96,10 @@ tw_status tw_runtime_pool_keep_options(tw_instance_pool *pool, const tw_spawn_op
         pool->options.kernel_cache = &pool->cache;
     }
     return failed ? tw_fail_memory(error) : TW_OK;
+}
+
+void tw_runtime_pool_drop_options(tw_instance_pool *pool)
+{
+    for (size_t i = 0; i < pool->global_count; i++) tw_lent_global_release(pool->globals[i].global);
+    if (pool->cache.cache) tw_kcache_unref(pool->cache.cache);
 }

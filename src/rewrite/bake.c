@@ -80,12 +80,27 @@ static tw_status check_globals(const baker *b)
     return at == b->state->global_count ? TW_OK : doesnt_fit(b, "other globals");
 }
 
+static int shown(tw_name name) { return (int)(name.size < 200 ? name.size : 200); }
+
+/* Who instantiates the new module would give it another one, with other contents. */
+static tw_status check_imports(const baker *b)
+{
+    static const char *const kinds[] = {[TW_EXTERN_TABLE] = "table", [TW_EXTERN_MEMORY] = "memory", [TW_EXTERN_GLOBAL] = "global"};
+    for (uint32_t i = 0; i < b->module->import_count; i++) {
+        const tw_import *import = &b->module->imports[i];
+        if (import->kind == TW_EXTERN_FUNC) continue;
+        return tw_fail(b->error, TW_UNSUPPORTED, "the module imports the %s \"%.*s\".\"%.*s\", which its host makes and a module can't hold: restore "
+                       "the snapshot instead, or build the module with a %s of its own", kinds[import->kind], shown(import->module), import->module.data,
+                       shown(import->name), import->name.data, kinds[import->kind]);
+    }
+    return TW_OK;
+}
+
 static tw_status check(const baker *b)
 {
     const tw_wasm *m = b->module;
     uint64_t pages = b->state->memory.size / PAGE;
-    if (m->imported_memories || m->imported_tables || m->imported_globals)
-        return tw_fail(b->error, TW_UNSUPPORTED, "the module imports a memory, a table or a global: what its host made can't be baked in");
+    TW_TRY(check_imports(b));
     if (b->state->memory.size % PAGE || (m->memory_count ? pages < m->memories[0].minimum : pages)) return doesnt_fit(b, "a memory of another size");
     if (b->state->drop_count != b->drops.count) return doesnt_fit(b, "other segments are dropped");
     TW_TRY(check_globals(b));

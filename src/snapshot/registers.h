@@ -10,7 +10,7 @@
  *   32    BLAKE3 of the module, in binary form
  *   u64   bytes of linear memory
  *   u64   bytes that it may have at most
- *   list of globals: u32 index, u8 type (the binary format's byte), 16 bytes value, unused ones zero. A funcref's value is
+ *   list of globals, the mutable ones and all that are imported: u32 index, u8 type (the binary format's byte), 16 bytes value, unused ones zero. A funcref's value is
  *         its function's index, u32, or 0xFFFFFFFF for null
  *   list of tables: u32 index, list of u32 function index or 0xFFFFFFFF for null
  *   u32   passive segments whose drops are noted, then a u64 for each 64 of them: bit set, dropped

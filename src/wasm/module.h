@@ -48,10 +48,10 @@ typedef struct tw_export {
     uint32_t index;
 } tw_export;
 
-typedef struct tw_global {
+typedef struct tw_global_def {
     tw_global_type type;
     tw_span init; /* constant expression without its end; empty for imports */
-} tw_global;
+} tw_global_def;
 
 typedef struct tw_func {
     uint32_t type;         /* index into types */
@@ -99,7 +99,7 @@ typedef struct tw_module_data {
     tw_func *funcs;        uint32_t func_count, imported_funcs;
     tw_table_type *tables; uint32_t table_count, imported_tables;
     tw_limits *memories;   uint32_t memory_count, imported_memories;
-    tw_global *globals;    uint32_t global_count, imported_globals;
+    tw_global_def *globals; uint32_t global_count, imported_globals;
     tw_export *exports;    uint32_t export_count;
     tw_elem *elems;        uint32_t elem_count;
     tw_data *datas;        uint32_t data_count;

@@ -181,7 +181,7 @@ static tw_status import_global(tw_decoder *d)
     TW_TRY(tw_decode_global_type(d, &type));
     TW_TRY(check_room(d, "globals", m->global_count + 1u, d->limits->globals));
     GROW(d, m->globals, m->global_count, d->global_capacity);
-    m->globals[m->global_count++] = (tw_global){.type = type};
+    m->globals[m->global_count++] = (tw_global_def){.type = type};
     m->imported_globals++;
     return TW_OK;
 }
@@ -277,8 +277,8 @@ tw_status tw_decode_globals(tw_decoder *d)
     TW_TRY(check_room(d, "globals", (uint64_t)m->global_count + count, d->limits->globals));
     for (uint32_t i = 0; i < count; i++, m->global_count++) {
         GROW(d, m->globals, m->global_count, d->global_capacity);
-        tw_global *global = &m->globals[m->global_count];
-        *global = (tw_global){0};
+        tw_global_def *global = &m->globals[m->global_count];
+        *global = (tw_global_def){0};
         TW_TRY(tw_decode_global_type(d, &global->type));
         TW_TRY(tw_decode_const(d, global->type.type, &global->init));
     }

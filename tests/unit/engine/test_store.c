@@ -36,7 +36,7 @@ static void open_with(fixture *f, const char *text, const tw_link_func *funcs, c
     tw_error error;
     tw_code *code = code_of(text);
     tw_link *link = NULL;
-    if (tw_link_new(code, funcs, count, &link, &error) != TW_OK) fail_msg("%s", error.message);
+    if (tw_link_new(code, &(tw_link_imports){.funcs = funcs, .func_count = count}, &link, &error) != TW_OK) fail_msg("%s", error.message);
     tw_store_options options = {.bindings = bindings, .max_memory = 1 << 24, .max_table = 1000};
     f->store = NULL;
     tw_store_new(link, &options, &f->store, &f->ending);
@@ -197,11 +197,11 @@ static void unknown_imports_are_refused(void **state)
     tw_error error;
     tw_link *link = NULL;
     tw_code *code = code_of("(module (import \"h\" \"x\" (func)))");
-    assert_int_equal(tw_link_new(code, NULL, 0, &link, &error), TW_LINK);
+    assert_int_equal(tw_link_new(code, &(tw_link_imports){0}, &link, &error), TW_LINK);
     tw_code_free(code);
     code = code_of("(module (import \"h\" \"x\" (func (param i64))))");
     const tw_link_func func = {.module = "h", .name = "x", .params = &i32, .param_count = 1};
-    assert_int_equal(tw_link_new(code, &func, 1, &link, &error), TW_LINK);
+    assert_int_equal(tw_link_new(code, &(tw_link_imports){.funcs = &func, .func_count = 1}, &link, &error), TW_LINK);
     tw_code_free(code);
 }
 
