@@ -4,7 +4,7 @@
  * An access's byte offset from the memory's start grows from scope to scope: base, then stride·counter for every loop around
  * it, each part computed where its counter lives. Accesses of one loop whose addresses differ by a constant share one
  * such chain (the range check sees that they do). Lanes: stride 0 is one scalar for all lanes, stride = width one vector
- * access, anything else lane by lane. */
+ * access, anything else lane by lane. What an indirect read adds comes on top, for each lane its own. */
 
 #include "codegen/inside.h"
 
@@ -228,9 +228,28 @@ tw_place tw_gen_place(tw_emitter *e, uint32_t access)
     p.lane_stride = stride_of(e, access, e->lane_loop);
     p.is_turned = p.has_lanes && !p.is_contiguous && is_unit_by_rows(e, access);
     p.is_reversed = is_known && known == -(int64_t)e->model->accesses[access].width && !p.is_turned;
-    if (!p.is_turned) tw_gen_find_record(e, &p);
+    if (!p.is_turned && !e->model->accesses[access].is_indirect) tw_gen_find_record(e, &p);
     e->lanes_lie_apart |= p.has_lanes && !p.is_contiguous && !p.is_reversed;
     return p;
+}
+
+/* An indirect read's place; where its index differs by lane so does the whole. */
+static void follow_index(tw_emitter *e, tw_place *p, uint32_t value)
+{
+    uint32_t index = e->model->values[value].args[0];
+    p->index = tw_gen_value(e, index);
+    p->is_turned = false;
+    if (e->lane_loop == TW_NONE || !(e->varies[index] >> e->lane_loop & 1)) return;
+    p->has_lanes = true, p->is_contiguous = p->is_reversed = false;
+    e->lanes_lie_apart = true;
+}
+
+static LLVMValueRef add_index(tw_emitter *e, const tw_place *p, LLVMValueRef offset, uint32_t row, uint32_t vector, uint32_t lane)
+{
+    LLVMValueRef index = tw_gen_instance(p->index, row, vector);
+    if (LLVMGetTypeKind(LLVMTypeOf(index)) == LLVMVectorTypeKind)
+        index = LLVMBuildExtractElement(e->builder, index, LLVMConstInt(e->i32, lane, 0), "");
+    return LLVMBuildAdd(e->builder, offset, LLVMBuildSExt(e->builder, index, e->i64, ""), "");
 }
 
 /* Of lane `lane` of an instance; bytes from the memory's start. */
@@ -238,6 +257,7 @@ static LLVMValueRef offset_of(tw_emitter *e, const tw_place *p, uint32_t row, ui
 {
     LLVMValueRef offset = tw_gen_instance(p->offsets, row, 0);
     int64_t trips = (int64_t)vector * e->lanes + lane;
+    if (p->index) offset = add_index(e, p, offset, row, vector, lane);
     if (!p->has_lanes || trips == 0) return offset;
     return LLVMBuildAdd(e->builder, offset, LLVMBuildMul(e->builder, p->lane_stride, tw_gen_const64(e, trips), ""), "");
 }
@@ -382,6 +402,7 @@ static bool can_go_before(const tw_emitter *e, const tw_node *node)
 {
     const tw_scope *scope = &e->scopes[e->depth];
     if (!scope->before || tw_gen_contributes(e, node->access, scope) || e->facts->checked) return false;
+    if (e->model->accesses[node->access].is_indirect) return false;
     return !stores_to_group(e, scope->node, e->facts->group[node->access]);
 }
 
@@ -389,6 +410,7 @@ void tw_gen_read(tw_emitter *e, const tw_node *node)
 {
     tw_place p = tw_gen_place(e, node->access);
     tw_instances *out = &e->values[node->value];
+    if (e->model->accesses[node->access].is_indirect) follow_index(e, &p, node->value);
     tw_gen_instances(e, out, e->depth, e->varies[node->value]);
     bool before = can_go_before(e, node);
     LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);

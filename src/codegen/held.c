@@ -20,7 +20,7 @@ static bool same_type(const tw_model_access *load, const tw_model_access *store)
 
 static bool same_cell(const tw_emitter *e, uint32_t x, uint32_t y)
 {
-    return e->representative[x] == e->representative[y] && e->delta[x] == e->delta[y] &&
+    return e->representative[x] == e->representative[y] && e->delta[x] == e->delta[y] && !e->model->accesses[x].is_indirect &&
            same_type(&e->model->accesses[x], &e->model->accesses[y]);
 }
 

@@ -48,6 +48,7 @@ typedef struct tw_instances {
 typedef struct tw_place {
     uint32_t access;
     const tw_instances *offsets;
+    const tw_instances *index;     /* of an indirect read: what is added to the offset; NULL */
     int64_t delta;                 /* to the representative */
     bool has_lanes, is_contiguous; /* lanes: the access differs by lane; as one vector */
     bool is_turned;                /* one vector by rows instead, of as many rows as there are lanes */

@@ -176,10 +176,10 @@ static void check_access(checker *c, uint32_t access)
     uint32_t chain[TW_MODEL_MAX_DEPTH], count = tw_model_chain(e->model, x->loop, chain);
     linear offset = offset_of(c, access, x->loop, count);
     extreme low = find_extreme(c, offset, chain, count, false), high = find_extreme(c, offset, chain, count, true);
-    LLVMValueRef end = add(e, high.value, number(e, x->width));
+    LLVMValueRef start = add(e, low.value, number(e, x->least)), end = add(e, high.value, number(e, (double)x->most + x->width));
     LLVMValueRef size = LLVMBuildUIToFP(e->builder, e->memory_size, e->f64, "");
     require(c, x->loop, both(e, is_exact(e, low), is_exact(e, high)));
-    require(c, x->loop, both(e, compare(e, LLVMRealOGE, low.value, number(e, 0)), compare(e, LLVMRealOLE, end, size)));
+    require(c, x->loop, both(e, compare(e, LLVMRealOGE, start, number(e, 0)), compare(e, LLVMRealOLE, end, size)));
 }
 
 LLVMValueRef tw_gen_range_check(tw_emitter *e)

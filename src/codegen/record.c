@@ -19,6 +19,7 @@ enum { RECORD_MAX = 4, RECORD_BYTES_MAX = 32 };
 static uint32_t elements_of(const tw_emitter *e, uint32_t access, uint32_t lane_loop)
 {
     int64_t known, width = e->model->accesses[access].width;
+    if (e->model->accesses[access].is_indirect) return 0;
     if (!tw_step_known(e, access, lane_loop, &known) || known <= 0 || known % width) return 0;
     int64_t elements = known / width;
     return elements >= 2 && elements <= RECORD_MAX && known <= RECORD_BYTES_MAX ? (uint32_t)elements : 0;
@@ -26,7 +27,8 @@ static uint32_t elements_of(const tw_emitter *e, uint32_t access, uint32_t lane_
 
 static bool same_record_kind(const tw_emitter *e, uint32_t x, uint32_t y)
 {
-    return e->representative[x] == e->representative[y] && e->model->accesses[x].width == e->model->accesses[y].width;
+    return e->representative[x] == e->representative[y] && e->model->accesses[x].width == e->model->accesses[y].width &&
+           !e->model->accesses[y].is_indirect;
 }
 
 /* The least delta among accesses whose elements lie in one record with x's and before it: where to load from. */

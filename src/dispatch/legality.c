@@ -4,10 +4,10 @@
  *
  *   address(a) - address(b) = base(a) - base(b) + Σ outer (A - B)·n  + (A_l - B_l)·i + B_l·t + Σ inner A·p - Σ inner B·q
  *
- * and the two touch a common byte when that lies in (-width(a), width(b)). All counters range from 0 to the most trips - 1 (for
- * a triangular loop the hull: safe), t from -(T-1) to T-1 without 0. overlap.c answers. That forgets that i' has a range too. So
- * where A_l ≠ B_l there is a second question, with A_l·i - B_l·i' and both in range, which forgets that they differ: a conflict
- * must pass both. The order of the two doesn't matter: either is a dependence.
+ * and the two touch a common byte when that lies in (-width(a), width(b)); an indirect read is as wide as its index goes. All
+ * counters range from 0 to the most trips - 1 (for a triangular loop the hull: safe), t from -(T-1) to T-1 without 0. overlap.c
+ * answers. That forgets that i' has a range too. So where A_l ≠ B_l there is a second question, with A_l·i - B_l·i' and both in
+ * range, which forgets that they differ: a conflict must pass both. The order of the two doesn't matter: either is a dependence.
  *
  * The loop is free over f loops around it when the same holds with their counters not equal but n for a and n' for b:
  * A·n - B·n' for each of them.
@@ -131,13 +131,22 @@ typedef struct question {
     int64_t last; /* the loop's highest counter, at least 1 */
 } question;
 
+/* An indirect read may lie anywhere within its bounds. */
+static int64_t width_of(const tw_model_access *access)
+{
+#ifdef TW_PLANT_POINT_INDEX
+    return access->width;
+#endif
+    return access->width + (int64_t)access->most - access->least;
+}
+
 /* What both forms have in common. */
 static void difference(const legality *l, const place *a, const place *b, const question *q, tw_overlap *out)
 {
     uint32_t equal = q->depth - q->over, depth = q->depth;
     const int64_t *A = a->numbers->stride, *B = b->numbers->stride;
-    out->start = (__int128)a->numbers->base - b->numbers->base, out->count = 0;
-    int64_t width_a = a->access->width, width_b = b->access->width;
+    out->start = (__int128)a->numbers->base + a->access->least - b->numbers->base - b->access->least, out->count = 0;
+    int64_t width_a = width_of(a->access), width_b = width_of(b->access);
 #ifdef TW_PLANT_POINT_INTERVAL
     width_a = width_b = 1;
 #endif
@@ -186,6 +195,7 @@ static int64_t distance(const place *a, const place *b, uint32_t depth)
 {
     int64_t stride = a->numbers->stride[depth], apart;
     if (!stride || stride != b->numbers->stride[depth] || a->depth != b->depth) return 0;
+    if (a->access->is_indirect || b->access->is_indirect) return 0;
     for (uint32_t d = 0; d < a->depth; d++)
         if (a->numbers->stride[d] != b->numbers->stride[d]) return 0;
     if (__builtin_sub_overflow(a->numbers->base, b->numbers->base, &apart)) return 0;

@@ -102,6 +102,11 @@ static tw_ir_block header_of(const tw_builder *b, tw_loop loop)
     return loop == TW_NO_LOOP ? TW_IR_NO_BLOCK : b->loops->items[loop].header;
 }
 
+const tw_poly *tw_build_evolve(tw_builder *b, tw_ir_value value, tw_loop scope)
+{
+    return evolve(b, value, scope);
+}
+
 bool tw_build_reaches(tw_builder *b, tw_ir_block from, tw_ir_block to)
 {
     return reaches(b, from, to, header_of(b, loop_at(b, from)));
@@ -349,6 +354,16 @@ static uint32_t add_const(tw_builder *b, uint8_t type, uint64_t bits)
     return add_value(b, node);
 }
 
+uint32_t tw_build_op(tw_builder *b, tw_op op, uint8_t type, uint32_t x, uint32_t y)
+{
+    return add_op(b, op, type, x, y, TW_NONE);
+}
+
+uint32_t tw_build_const(tw_builder *b, uint8_t type, uint64_t bits)
+{
+    return add_const(b, type, bits);
+}
+
 static uint32_t refuse_value(tw_builder *b, tw_refusal refusal, const char *what, tw_ir_value value)
 {
     uint64_t place = data_of(b, value)->kind == TW_IR_RESULT ? b->func->insts[data_of(b, value)->inst].offset : TW_NO_OFFSET;
@@ -408,6 +423,11 @@ static bool made_of_loads(tw_builder *b, tw_ir_value value)
     b->depth--;
     b->loads[value] = yes ? LOADS_YES : LOADS_NO;
     return yes;
+}
+
+bool tw_build_made_of_loads(tw_builder *b, tw_ir_value value)
+{
+    return made_of_loads(b, value);
 }
 
 /* TW_NONE without a refusal when the value isn't an affine integer. */
@@ -910,30 +930,33 @@ static bool open_scope(tw_builder *b, tw_loop natural, const tw_guard *guard, ui
     return !b->use_ifs || guard->expr == TW_NONE || open_if(b, *out, guard, natural, out);
 }
 
-static bool add_access(tw_builder *b, const tw_ir_inst *inst, tw_loop scope, uint32_t loop, uint32_t *out)
+/* index: NULL for a store. */
+static bool add_access(tw_builder *b, const tw_ir_inst *inst, tw_loop scope, uint32_t loop, uint32_t *out, uint32_t *index)
 {
     tw_model *model = b->model;
     const tw_op_info *info = tw_op_describe(inst->op);
     if (model->access_count >= TW_MODEL_MAX_ACCESSES) return tw_refuse(b->reason, TW_REFUSAL_TOO_BIG, "more accesses than a model may have");
-    if (!TW_ARENA_GROW(&model->arena, model->accesses, model->access_count, model->access_capacity)) return fail_memory(b);
     const tw_poly *address = evolve(b, inst->args[0], scope);
     if (!address) return fail_memory(b);
-    uint32_t affine = tw_build_affine(b, address, loop);
-    if (affine == TW_NONE) return false;
+    tw_model_access access = {.op = (uint16_t)inst->op, .width = info->access, .loop = loop,
+        .is_store = info->kind == TW_KIND_STORE, .offset = inst->mem_offset, .place = inst->offset};
+    if (index && !tw_build_index(b, &address, scope, &access, index)) return false;
+    access.address = tw_build_affine(b, address, loop);
+    if (access.address == TW_NONE) return false;
+    if (!TW_ARENA_GROW(&model->arena, model->accesses, model->access_count, model->access_capacity)) return fail_memory(b);
     *out = model->access_count++;
-    model->accesses[*out] = (tw_model_access){.op = (uint16_t)inst->op, .width = info->access, .loop = loop,
-        .is_store = info->kind == TW_KIND_STORE, .address = affine, .offset = inst->mem_offset, .place = inst->offset};
+    model->accesses[*out] = access;
     return true;
 }
 
 static bool add_read(tw_builder *b, const tw_ir_inst *inst, tw_loop scope, uint32_t loop, uint32_t guard)
 {
     uint8_t type = data_of(b, inst->first_result)->type;
-    uint32_t access;
+    uint32_t access, index;
     if (type == TW_V128) return refuse_value(b, TW_REFUSAL_UNMODELLED_OP, "a vector load", inst->first_result) != TW_NONE;
-    if (!add_access(b, inst, scope, loop, &access)) return false;
+    if (!add_access(b, inst, scope, loop, &access, &index)) return false;
     tw_value_node node = new_value(TW_VALUE_READ, type);
-    node.index = access;
+    node.index = access, node.args[0] = index;
     uint32_t value = b->value[inst->first_result] = add_value(b, node);
     return value != TW_NONE && tw_build_add_item(b, loop, (tw_item){.kind = TW_ITEM_READ, .index = access, .value = value, .guard = guard});
 }
@@ -941,7 +964,7 @@ static bool add_read(tw_builder *b, const tw_ir_inst *inst, tw_loop scope, uint3
 static bool add_store(tw_builder *b, const tw_ir_inst *inst, tw_loop scope, uint32_t loop, uint32_t guard)
 {
     uint32_t access, value = use_value(b, inst->args[1], scope);
-    return value != TW_NONE && add_access(b, inst, scope, loop, &access) &&
+    return value != TW_NONE && add_access(b, inst, scope, loop, &access, NULL) &&
            tw_build_add_item(b, loop, (tw_item){.kind = TW_ITEM_STORE, .index = access, .value = value, .guard = guard});
 }
 
@@ -1251,6 +1274,7 @@ static bool allocate(tw_builder *b)
     b->merge = TW_NEW_ARRAY(b->arena, const tw_poly *, values);
     b->merge_tried = TW_NEW_ARRAY(b->arena, uint8_t, values);
     b->loads = TW_NEW_ARRAY(b->arena, uint8_t, values);
+    b->moves = TW_NEW_ARRAY(b->arena, uint8_t, values);
     b->loop_of = TW_NEW_ARRAY(b->arena, uint32_t, loops);
     b->arrivals = TW_NEW_ARRAY(b->arena, uint32_t, loops);
     b->top_tested = TW_NEW_ARRAY(b->arena, uint8_t, loops);
@@ -1258,7 +1282,7 @@ static bool allocate(tw_builder *b)
     b->affine_loop = TW_NEW_ARRAY(b->arena, uint32_t, TW_MODEL_MAX_VALUES);
     b->guard = TW_NEW_ARRAY(b->arena, const tw_guard *, blocks);
     b->guard_known = TW_NEW_ARRAY(b->arena, uint8_t, blocks);
-    if (!b->value || !b->expr || !b->merge || !b->merge_tried || !b->loads || !b->loop_of || !b->arrivals || !b->top_tested || !b->affine ||
+    if (!b->value || !b->expr || !b->merge || !b->merge_tried || !b->loads || !b->moves || !b->loop_of || !b->arrivals || !b->top_tested || !b->affine ||
         !b->affine_loop || !b->guard || !b->guard_known)
         return fail_memory(b);
     memset(b->value, 0xFF, values * sizeof *b->value);

@@ -6,6 +6,7 @@
  *
  *   rotate.c   (on the cut) loops left in their middle become loops left at their end
  *   build.c    walks the loops' blocks in order: items, guards, values; addresses and trip counts stay polynomials
+ *   indirect.c what of an address follows from data
  *   limits.c   what was taken for granted of ways out that end in a trap
  *   recall.c   for a second model only: scalars that memory has as well are read from there
  *   reroll.c, remainder.c (match.h)
@@ -44,6 +45,7 @@ typedef struct tw_builder {
     const tw_poly **merge;  /* merge parameter → polynomial */
     uint8_t *merge_tried;
     uint8_t *loads;         /* IR value → made of loads? */
+    uint8_t *moves;         /* IR value → made of a load whose address changes? indirect.c's */
     uint32_t *loop_of;      /* cut's loop → model's */
     uint32_t *arrivals;     /* cut's loop → expr: header arrivals in one entry, 0 when it isn't entered */
     uint8_t *top_tested;    /* cut's loop: left at its header; loop 0: or in its middle */

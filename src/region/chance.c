@@ -214,7 +214,7 @@ static bool has_partner(chance *c, const place *store, uint64_t longest)
 {
     for (uint32_t x = 0; x < c->model->access_count; x++) {
         place other = place_of(c, x);
-        if (goes_along(store, &other) && dependent(c, store, &other, longest)) return true;
+        if (!other.access->is_indirect && goes_along(store, &other) && dependent(c, store, &other, longest)) return true;
     }
     return false;
 }

@@ -85,13 +85,22 @@ static void print_affine(const tw_model *model, uint32_t affine, tw_bytes *out, 
     }
 }
 
-static void print_access(const tw_model *model, uint32_t access, tw_bytes *out)
+static void print_value(const tw_model *model, uint32_t value, tw_bytes *out, int depth, size_t end);
+
+/* value: of the access's item; TW_NONE: of what an index is made isn't told. */
+static void print_access(const tw_model *model, uint32_t access, uint32_t value, tw_bytes *out)
 {
     const tw_model_access *x = &model->accesses[access];
     tw_bytes_printf(out, "%s[", tw_op_describe((tw_op)x->op)->name);
     print_affine(model, x->address, out, out->size + LONGEST);
+    if (x->is_indirect && value == TW_NONE) tw_bytes_append_string(out, " + index");
+    if (x->is_indirect && value != TW_NONE) {
+        tw_bytes_append_string(out, " + ");
+        print_value(model, model->values[value].args[0], out, 0, out->size + LONGEST);
+    }
     if (x->offset) tw_bytes_printf(out, " + %" PRIu64, x->offset);
     tw_bytes_append_string(out, "]");
+    if (x->is_indirect) tw_bytes_printf(out, " (index from %" PRId32 " to %" PRId32 ")", x->least, x->most);
 }
 
 static void print_value(const tw_model *model, uint32_t value, tw_bytes *out, int depth, size_t end)
@@ -139,9 +148,9 @@ static void print_item(const tw_model *model, const tw_item *item, unsigned inde
     }
     if (item->kind == TW_ITEM_READ) {
         tw_bytes_printf(out, "v%u = ", item->value);
-        print_access(model, item->index, out);
+        print_access(model, item->index, item->value, out);
     } else {
-        print_access(model, item->index, out);
+        print_access(model, item->index, item->value, out);
         tw_bytes_append_string(out, " = ");
         print_value(model, item->value, out, 0, out->size + LONGEST);
     }
@@ -205,7 +214,7 @@ void tw_plan_print(const tw_model *model, tw_bytes *out)
     }
     for (uint32_t x = 0; x < model->access_count; x++) {
         tw_bytes_printf(out, "access x%u%s: ", x, model->accesses[x].is_inspected ? " (read by the plan)" : "");
-        print_access(model, x, out);
+        print_access(model, x, TW_NONE, out);
         tw_bytes_append_string(out, "\n");
     }
     for (uint32_t c = 0; c < model->check_count; c++) {

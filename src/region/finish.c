@@ -92,7 +92,9 @@ static uint32_t home_of(escape *e, const tw_value_node *node)
     switch ((tw_value_kind)node->kind) {
     case TW_VALUE_CONST: case TW_VALUE_SYMBOL: return TW_NONE;
     case TW_VALUE_AFFINE: return e->b->affine_loop[node->index];
-    case TW_VALUE_READ: return model->accesses[node->index].loop;
+    case TW_VALUE_READ:
+        if (node->args[0] != TW_NONE) use_in(e, e->home[node->args[0]], model->accesses[node->index].loop);
+        return model->accesses[node->index].loop;
     case TW_VALUE_CARRIED: return model->carried[node->index].loop;
     case TW_VALUE_FINAL: return model->loops[model->carried[node->index].loop].parent;
     case TW_VALUE_OP: break;
@@ -110,7 +112,7 @@ static void live_value(escape *e, uint32_t value)
     if (value == TW_NONE || e->live[value]) return;
     e->live[value] = 1;
     const tw_value_node *node = &e->b->model->values[value];
-    for (int a = 0; node->kind == TW_VALUE_OP && a < 3; a++) live_value(e, node->args[a]);
+    for (int a = 0; a < 3; a++) live_value(e, node->args[a]);
     if (node->kind != TW_VALUE_CARRIED && node->kind != TW_VALUE_FINAL) return;
     live_value(e, e->b->model->carried[node->index].init);
     live_value(e, e->b->model->carried[node->index].next);
@@ -232,7 +234,7 @@ static void mark_value(finisher *f, uint32_t value)
     f->value[value] = 1;
     const tw_value_node *node = &f->model->values[value];
     if (node->kind == TW_VALUE_AFFINE) mark_affine(f, node->index);
-    for (int a = 0; node->kind == TW_VALUE_OP && a < 3; a++) mark_value(f, node->args[a]);
+    for (int a = 0; a < 3; a++) mark_value(f, node->args[a]);
     if (node->kind != TW_VALUE_CARRIED && node->kind != TW_VALUE_FINAL) return;
     f->carried[node->index] = 1;
     mark_value(f, f->model->carried[node->index].init);

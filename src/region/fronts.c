@@ -16,13 +16,14 @@ static bool carries_scalar(const tw_model *model, uint32_t loop)
     return false;
 }
 
-/* Nothing in the loop but reads and stores, or, if `inner` isn't TW_NONE, but reads and that loop. */
+/* Nothing in the loop but direct reads and stores, or, if `inner` isn't TW_NONE, but reads and that loop. */
 static bool holds_only(const tw_model *model, uint32_t loop, uint32_t inner)
 {
     const tw_model_loop *l = &model->loops[loop];
     for (uint32_t i = 0; i < l->item_count; i++) {
         if (l->items[i].kind == TW_ITEM_LOOP && l->items[i].index != inner) return false;
         if (l->items[i].kind == TW_ITEM_STORE && inner != TW_NONE) return false;
+        if (l->items[i].kind == TW_ITEM_READ && model->accesses[l->items[i].index].is_indirect) return false;
     }
     return true;
 }
@@ -58,7 +59,7 @@ static double wait_for(const tw_model *model, uint32_t load, uint32_t value, dou
     for (uint32_t v = 0; v <= value; v++) {
         const tw_value_node *n = &model->values[v];
         wait[v] = n->kind == TW_VALUE_READ && n->index == load ? THROUGH_MEMORY : -1;
-        for (int i = 0; n->kind == TW_VALUE_OP && i < 3 && n->args[i] != TW_NONE; i++)
+        for (int i = 0; i < 3 && n->args[i] != TW_NONE; i++)
             if (wait[n->args[i]] >= 0 && wait[n->args[i]] + time_of(n).wait > wait[v]) wait[v] = wait[n->args[i]] + time_of(n).wait;
     }
     return wait[value];

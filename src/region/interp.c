@@ -72,11 +72,12 @@ static uint64_t value_of(machine *m, uint32_t value)
     return 0;
 }
 
-/* Where an access is now; NULL with the error set when outside. */
-static uint8_t *place(machine *m, uint32_t access)
+/* Where an access is now, of which the item has that value; NULL with the error set when outside. */
+static uint8_t *place(machine *m, uint32_t access, uint32_t value)
 {
     const tw_model_access *x = &m->model->accesses[access];
     uint64_t at = linear(m, m->in->layout->access[access], x->loop), size = m->in->memory_size;
+    if (x->is_indirect) at += (uint64_t)(int32_t)value_of(m, m->model->values[value].args[0]);
     if (m->in->touch) m->in->touch(m->in->context, access, m->counter, at);
     if (size >= x->width && at <= size - x->width) return m->in->memory + at;
     tw_fail(m->error, TW_INVALID, "access x%u at byte %lld is outside the memory", access, (long long)at);
@@ -101,7 +102,7 @@ static tw_status run_access(machine *m, const tw_item *item)
 {
     const tw_model_access *x = &m->model->accesses[item->index];
     if (x->is_store && item->guard != TW_NONE && (uint32_t)value_of(m, item->guard) == 0) return TW_OK;
-    uint8_t *at = place(m, item->index);
+    uint8_t *at = place(m, item->index, item->value);
     if (!at) return TW_INVALID;
     uint64_t bits = 0;
     if (x->is_store) {

@@ -158,6 +158,14 @@ static bool match(const tw_match *m, uint32_t x, uint32_t y, uint32_t depth)
     return stand_for(m, x, y, &equal) ? equal : match_node(m, x, y, depth);
 }
 
+/* Of indirect reads static offsets must be the same: addresses that are equal as polynomials say nothing of one another. */
+static bool match_indices(const tw_match *m, const tw_value_node *x, const tw_value_node *y, uint32_t depth)
+{
+    const tw_model_access *accesses = m->b->model->accesses;
+    if (x->args[0] == TW_NONE || y->args[0] == TW_NONE) return x->args[0] == y->args[0];
+    return accesses[x->index].offset == accesses[y->index].offset && match(m, x->args[0], y->args[0], depth + 1);
+}
+
 static bool match_node(const tw_match *m, uint32_t x, uint32_t y, uint32_t depth)
 {
     const tw_value_node *vx = &m->b->model->values[x], *vy = &m->b->model->values[y];
@@ -169,7 +177,7 @@ static bool match_node(const tw_match *m, uint32_t x, uint32_t y, uint32_t depth
     case TW_VALUE_AFFINE: return add_leaf(m->leaves, false, x, y);
     case TW_VALUE_READ:
         if (tw_stretch_item(m->x, vx->index) == TW_NONE || tw_stretch_item(m->y, vy->index) == TW_NONE) return x == y;
-        return match_access(m, vx->index, vy->index);
+        return match_access(m, vx->index, vy->index) && match_indices(m, vx, vy, depth);
     case TW_VALUE_OP: break;
     }
     if (vx->op != vy->op) return false;

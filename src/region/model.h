@@ -7,7 +7,8 @@
  *   symbols      numbers known at dispatch: the locals that the stub passes (live-ins and header values)
  *   exprs        integer programs over symbols and loop counters: trip counts, strides, bases, checks (the PLAN)
  *   affines      c0 + Σ c_d · n_d over the counters of the enclosing loops, coefficients being exprs, in Z/2^bits
- *   accesses     an affine 32-bit address + static offset, an instruction's width, read or store
+ *   accesses     an affine 32-bit address + static offset, an instruction's width, read or store; a read may be indirect: a
+ *                value is added to its address, of which only bounds are known beforehand
  *   values       pure operations over reads, affines, symbols, constants and carried scalars
  *   loops        a tree; a loop runs `trips` times, its counter n going 0, 1, …; an `if` that the plan decides is a loop
  *                of 0 or 1 trips
@@ -89,6 +90,8 @@ typedef struct tw_model_access {
     uint8_t width;     /* bytes touched */
     bool is_store;
     bool is_inspected; /* a live-in in memory that the plan reads: takes part in dependences, not in the kernel */
+    bool is_indirect;  /* a read at address + index, an i32 value (args[0] of the read's value) with … */
+    int32_t least, most; /* … signed bounds that hold whatever is in memory (bounds.h); both 0 where it isn't indirect */
     uint32_t loop;     /* innermost enclosing loop, TW_NONE outside all */
     uint32_t address;  /* affine of 32 bits; the effective address is (affine mod 2^32) + offset */
     uint64_t offset;
@@ -99,7 +102,7 @@ typedef enum tw_value_kind {
     TW_VALUE_CONST,   /* bits; the upper half of a 32-bit one is 0 */
     TW_VALUE_SYMBOL,  /* index */
     TW_VALUE_AFFINE,  /* index: an integer */
-    TW_VALUE_READ,    /* index: access; performed where the body has the item */
+    TW_VALUE_READ,    /* index: access; performed where the body has the item; args[0]: what an indirect one adds to its address */
     TW_VALUE_OP,      /* op over args[0..2], which have lower numbers: PURE scalar operations; select (args: a, b, condition);
                          integer division and remainder by a constant that isn't 0 (nor -1 for div_s and rem_s) */
     TW_VALUE_CARRIED, /* index: carried scalar, its value at the start of the iteration */

@@ -18,7 +18,7 @@
  *   expr e5 = OP e + OFFSET                                        integer load: i32.load e3 + 8
  *   expr e6 = trips OP e e e
  *   affine a0 i32|i64 [in n] = e [+ e * n]…                        n: enclosing loops, outermost first
- *   access x0 OP a + OFFSET [in n] [inspected] [at OFFSET]
+ *   access x0 OP a + OFFSET [in n] [inspected | indirect LEAST to MOST] [at OFFSET]
  *   carried c0 TYPE in n init v next v
  *   value v0 = const TYPE N                                        floats: their bits
  *   value v1 = symbol s | affine a | read x | carried c | final c
@@ -148,6 +148,7 @@ static void print_access(const tw_model *model, uint32_t index, tw_bytes *out)
                     (unsigned long long)x->offset);
     print_in(x->loop, out);
     if (x->is_inspected) tw_bytes_append_string(out, " inspected");
+    if (x->is_indirect) tw_bytes_printf(out, " indirect %d to %d", x->least, x->most);
     print_place(x->place, out);
     tw_bytes_append_byte(out, '\n');
 }
@@ -160,7 +161,10 @@ static void print_value(const tw_model *model, uint32_t index, tw_bytes *out)
     case TW_VALUE_CONST: print_const(v->type, v->bits, out); break;
     case TW_VALUE_SYMBOL: tw_bytes_printf(out, "symbol s%u", v->index); break;
     case TW_VALUE_AFFINE: tw_bytes_printf(out, "affine a%u", v->index); break;
-    case TW_VALUE_READ: tw_bytes_printf(out, "read x%u", v->index); break;
+    case TW_VALUE_READ:
+        tw_bytes_printf(out, "read x%u", v->index);
+        if (v->args[0] != TW_NONE) tw_bytes_printf(out, " by v%u", v->args[0]);
+        break;
     case TW_VALUE_OP:
         tw_bytes_append_string(out, tw_op_describe((tw_op)v->op)->name);
         print_args('v', v->args, out);
@@ -540,6 +544,17 @@ static tw_status parse_affine(parser *p)
     return TW_OK;
 }
 
+static tw_status parse_bounds(parser *p, tw_model_access *x)
+{
+    uint64_t least, most;
+    TW_TRY(tw_text_u64(&p->text, &least));
+    TW_TRY(tw_text_expect(&p->text, "to"));
+    TW_TRY(tw_text_u64(&p->text, &most));
+    x->least = (int32_t)least, x->most = (int32_t)most;
+    if (x->least != (int64_t)least || x->most != (int64_t)most) FAIL(p, "bounds of an index have 32 bits");
+    return TW_OK;
+}
+
 static tw_status parse_access(parser *p)
 {
     tw_model *model = p->model;
@@ -557,6 +572,8 @@ static tw_status parse_access(parser *p)
     TW_TRY(tw_text_u64(&p->text, &x->offset));
     TW_TRY(parse_in(p, &x->loop));
     x->is_inspected = tw_text_word(&p->text, "inspected");
+    x->is_indirect = !x->is_inspected && tw_text_word(&p->text, "indirect");
+    if (x->is_indirect) TW_TRY(parse_bounds(p, x));
     TW_TRY(parse_place(p, &x->place));
     model->access_count++;
     return TW_OK;
@@ -618,7 +635,7 @@ static tw_status parse_value_rest(parser *p, tw_value_node *v, uint32_t index)
         v->kind = TW_VALUE_READ;
         TW_TRY(parse_ref(p, 'x', model->access_count, &v->index));
         v->type = (uint8_t)tw_type_from_letter(tw_op_describe((tw_op)model->accesses[v->index].op)->results[0]);
-        return TW_OK;
+        return tw_text_word(&p->text, "by") ? parse_ref(p, 'v', index, &v->args[0]) : TW_OK;
     }
     bool carried = tw_text_word(&p->text, "carried");
     if (!carried && !tw_text_word(&p->text, "final")) return parse_value_op(p, v, index);

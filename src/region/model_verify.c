@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "region/bounds.h"
 #include "region/exprs.h"
 #include "region/model.h"
 #include "region/refusals.h"
@@ -25,6 +26,7 @@ typedef struct verifier {
     uint32_t read[TW_MODEL_MAX_VALUES];                          /* number of the read item, 0: none */
     bool access_used[TW_MODEL_MAX_ACCESSES];
     place_in_body at_hand[TW_MODEL_MAX_VALUES];
+    tw_bounds bounds[TW_MODEL_MAX_VALUES];
     uint32_t number;
 } verifier;
 
@@ -247,6 +249,8 @@ static tw_status check_accesses(verifier *v)
         if (x->address >= m->affine_count || m->affines[x->address].bits != 32 ||
             !encloses(m, m->affines[x->address].loop, x->loop))
             BAD(v, "access x%u: its address isn't a 32-bit affine of the loops around it", i);
+        if (x->is_indirect ? store || x->is_inspected || x->least > x->most : x->least || x->most)
+            BAD(v, "access x%u: bounds of an index that it has none of, or that aren't in order", i);
         if (x->offset > UINT32_MAX) BAD(v, "access x%u: the static offset needs more than 32 bits", i);
     }
     return TW_OK;
@@ -301,12 +305,32 @@ static bool value_fits(const tw_model *m, uint32_t index)
         return n->index < m->affine_count && is_int(n->type) && m->affines[n->index].bits == type_bits(n->type);
     case TW_VALUE_READ:
         return n->index < m->access_count && !m->accesses[n->index].is_store && !m->accesses[n->index].is_inspected &&
+               (n->args[0] == TW_NONE || (n->args[0] < index && value_type(m, n->args[0]) == TW_I32)) &&
+               (n->args[0] != TW_NONE) == m->accesses[n->index].is_indirect &&
                tw_type_from_letter(tw_op_describe((tw_op)m->accesses[n->index].op)->results[0]) == (tw_type)n->type;
     case TW_VALUE_OP: return n->op < TW_OP_COUNT && value_op_fits(m, index);
     case TW_VALUE_CARRIED:
     case TW_VALUE_FINAL: return n->index < m->carried_count && m->carried[n->index].type == n->type;
     }
     return false;
+}
+
+/* Kernels rely on the bounds of what indirect reads add to their addresses: they must follow from the values themselves. */
+static tw_status check_indices(verifier *v)
+{
+    const tw_model *m = v->model;
+    bool any = false;
+    for (uint32_t x = 0; x < m->access_count; x++) any |= m->accesses[x].is_indirect;
+    if (!any) return TW_OK;
+    tw_bounds_find(m, v->bounds);
+    for (uint32_t i = 0; i < m->value_count; i++) {
+        const tw_value_node *n = &m->values[i];
+        if (n->kind != TW_VALUE_READ || n->args[0] == TW_NONE) continue;
+        const tw_model_access *x = &m->accesses[n->index];
+        if (v->bounds[n->args[0]].least < x->least || v->bounds[n->args[0]].most > x->most)
+            BAD(v, "access x%u: its index may be out of the bounds given", n->index);
+    }
+    return TW_OK;
 }
 
 static tw_status check_values(verifier *v)
@@ -321,7 +345,7 @@ static tw_status check_values(verifier *v)
     for (uint32_t i = 0; i < m->value_count; i++)
         if (!is_scalar(m->values[i].type) || !value_fits(m, i))
             BAD(v, "value v%u: its kind, operation, type and arguments don't fit together", i);
-    return TW_OK;
+    return check_indices(v);
 }
 
 /* ---- the region's edges ---- */
@@ -490,7 +514,11 @@ static tw_status check_uses(verifier *v, const tw_item *items, uint32_t count, u
             continue;
         }
         TW_TRY(check_guard(v, item->guard, loop));
-        if (item->kind == TW_ITEM_READ) continue;
+        if (item->kind == TW_ITEM_READ) {
+            uint32_t index = m->values[item->value].args[0];
+            if (index != TW_NONE) TW_TRY(check_use(v, index, loop, v->number));
+            continue;
+        }
         const tw_op_info *info = tw_op_describe((tw_op)m->accesses[item->index].op);
         if (value_type(m, item->value) != (uint8_t)tw_type_from_letter(info->operands[1]))
             BAD(v, "value v%u: stored by an access of another type", item->value);

@@ -450,6 +450,7 @@ static bool evaluate_access(tw_plan *plan, uint32_t index)
     signed_coefs(address, 32, length, coef);
     if (!range_of(plan, chain, length, address->c0, coef, &bytes))
         return refuse(plan, TW_REFUSAL_WRAP, "access x%u at 0x%" PRIx64 ": its addresses wrap round", index, access->place);
+    bytes.low += access->least, bytes.high += access->most;
 #ifndef TW_PLANT_SKIP_WRAP
     if (bytes.low < 0 || bytes.high > UINT32_MAX)
         return refuse(plan, TW_REFUSAL_WRAP, "access x%u at 0x%" PRIx64 ": its addresses wrap round", index, access->place);

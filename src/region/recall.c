@@ -90,7 +90,7 @@ static uint32_t copy_value(tw_builder *b, tw_value_node node)
 static bool is_used(const tw_model *m, uint32_t value, uint32_t but_carried)
 {
     for (uint32_t v = 0; v < m->value_count; v++)
-        for (int i = 0; m->values[v].kind == TW_VALUE_OP && i < 3; i++)
+        for (int i = 0; i < 3; i++)
             if (m->values[v].args[i] == value) return true;
     for (uint32_t c = 0; c < m->carried_count; c++)
         if (c != but_carried && (m->carried[c].init == value || m->carried[c].next == value)) return true;
@@ -169,7 +169,7 @@ static bool find_cell(tw_builder *b, recalled *r)
     const tw_model_access *load = &m->accesses[m->loops[r->parent].items[r->init_item].index];
     const tw_poly *address = b->affine[store->address], *first = b->affine[load->address], *step, *rest;
     tw_atom counter = tw_atom_make(TW_ATOM_COUNTER, b->natural[r->loop]);
-    if (!stores_whole(load, store) || load->offset != store->offset || load->is_inspected) return false;
+    if (!stores_whole(load, store) || load->offset != store->offset || load->is_inspected || load->is_indirect) return false;
     if (!address || !first || !tw_poly_linear(b->arena, address, counter, &step, &rest)) return false;
     r->cell = tw_poly_sub(b->arena, address, step);
     const tw_poly *begin = tw_poly_sub(b->arena, rest, step);
@@ -215,7 +215,7 @@ static bool find_made_of(const tw_builder *b, uint32_t from, bool **out)
     bool *made = *out = TW_NEW_ARRAY(b->arena, bool, m->value_count);
     for (uint32_t v = 0; made && v < m->value_count; v++) {
         made[v] = v == from;
-        for (int i = 0; m->values[v].kind == TW_VALUE_OP && i < 3 && m->values[v].args[i] != TW_NONE; i++) made[v] |= made[m->values[v].args[i]];
+        for (int i = 0; i < 3 && m->values[v].args[i] != TW_NONE; i++) made[v] |= made[m->values[v].args[i]];
     }
     return made != NULL;
 }
@@ -286,9 +286,9 @@ static uint32_t replace(tw_builder *b, uint32_t value, uint32_t from, uint32_t t
     if (++*steps > MOST_STEPS) return TW_NONE;
     tw_value_node node = b->model->values[value];
     bool changed = false;
-    for (int i = 0; node.kind == TW_VALUE_OP && i < 3 && node.args[i] != TW_NONE; i++) {
+    for (int i = 0; i < 3 && node.args[i] != TW_NONE; i++) {
         uint32_t arg = depth < DEEPEST ? replace(b, node.args[i], from, to, depth + 1, steps) : TW_NONE;
-        if (arg == TW_NONE) return TW_NONE;
+        if (arg == TW_NONE || (node.kind != TW_VALUE_OP && arg != node.args[i])) return TW_NONE; /* a read is where its item is */
         changed |= arg != node.args[i];
         node.args[i] = arg;
     }

@@ -295,7 +295,7 @@ static void want(const tw_model *model, uint8_t *wanted, uint32_t value)
     if (value == TW_NONE || wanted[value]) return;
     wanted[value] = 1;
     const tw_value_node *node = &model->values[value];
-    for (int a = 0; node->kind == TW_VALUE_OP && a < 3; a++) want(model, wanted, node->args[a]);
+    for (int a = 0; a < 3; a++) want(model, wanted, node->args[a]);
     if (node->kind != TW_VALUE_CARRIED && node->kind != TW_VALUE_FINAL) return;
     want(model, wanted, model->carried[node->index].init);
     want(model, wanted, model->carried[node->index].next);

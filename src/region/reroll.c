@@ -60,7 +60,7 @@ static bool reads(const copying *c, uint32_t value, uint32_t read, bool root, ui
     if (value == read) return true;
     if (!root && tw_chains_hold(&c->chains, c->copies, value)) return false;
     const tw_value_node *node = &c->b->model->values[value];
-    for (int a = 0; node->kind == TW_VALUE_OP && a < 3; a++)
+    for (int a = 0; a < 3; a++)
         if (node->args[a] != TW_NONE && reads(c, node->args[a], read, false, depth + 1)) return true;
     return false;
 }
@@ -156,6 +156,7 @@ static bool provably_apart(const tw_builder *b, uint32_t x, uint32_t y)
 {
     uint64_t value;
     tw_leaf l = {true, x, y};
+    if (b->model->accesses[x].is_indirect || b->model->accesses[y].is_indirect) return false;
     if (!tw_poly_is_const(tw_leaf_distance(b, &l), &value)) return false;
     int64_t by = (int32_t)(uint32_t)value;
     return by >= b->model->accesses[x].width || -by >= b->model->accesses[y].width;

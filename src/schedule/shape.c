@@ -12,7 +12,7 @@ static bool encloses(const tw_model *model, uint32_t outer, uint32_t inner)
 tw_stride tw_stride_by(const tw_model *model, const tw_facts *facts, uint32_t access, uint32_t loop)
 {
     const tw_model_access *x = &model->accesses[access];
-    if (!encloses(model, loop, x->loop)) return TW_STRIDE_ANY;
+    if (!encloses(model, loop, x->loop) || x->is_indirect) return TW_STRIDE_ANY;
     uint32_t depth = model->loops[loop].depth;
     if (model->affines[x->address].coef[depth] == TW_NONE) return TW_STRIDE_ZERO;
     return (tw_stride)facts->stride[access][depth];
@@ -49,8 +49,9 @@ static uint32_t value_loops(const tw_model *model, const tw_facts *facts, const 
     case TW_VALUE_CONST:
     case TW_VALUE_SYMBOL: return 0;
     case TW_VALUE_AFFINE: return affine_loops(model, &model->affines[v->index]);
-    case TW_VALUE_READ: return access_loops(model, facts, v->index);
+    case TW_VALUE_READ:
     case TW_VALUE_OP:
+        if (v->kind == TW_VALUE_READ) mask = access_loops(model, facts, v->index);
         for (int i = 0; i < 3 && v->args[i] != TW_NONE; i++) mask |= shape->varies[v->args[i]];
         return mask;
     case TW_VALUE_CARRIED:

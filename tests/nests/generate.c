@@ -545,7 +545,7 @@ static wtype natural_type(nest *g, elem elem_)
 
 static int add_access(nest *g, int array_, int loop_, memory_op op, bool is_store)
 {
-    nest_access a = {.array = array_, .loop = loop_, .op = op.op, .width = op.width};
+    nest_access a = {.array = array_, .loop = loop_, .op = op.op, .width = op.width, .index = NONE};
     int depth = loop_ == NONE ? 0 : g->loops[loop_].depth + 1;
     for (int d = 0; d < MAX_DEPTH; d++) {
         bool unused = chance(g, is_store ? 2 : 15), shifted = maybe(g, FEATURE_STENCIL, is_store ? 3 : 15);
@@ -990,6 +990,83 @@ static void draw_bound_checks(nest *g)
     g->random = before;
 }
 
+/* ---- addresses that follow from data ---- */
+
+typedef struct drawn_index {
+    int expr;
+    int64_t least, most;
+} drawn_index;
+
+static int expr_i32(nest *g, int32_t value)
+{
+    number n = {.kind = NUMBER_CONST, .type = T_I32};
+    for (int r = 0; r < RUNS; r++) n.value[r] = value;
+    return add_expr(g, (expr){.kind = EXPR_NUMBER, .type = T_I32, .number = n});
+}
+
+static int expr_i32_op(nest *g, unsigned op, int a, int b)
+{
+    return expr_op(g, op, T_I32, 2, a, b, 0);
+}
+
+static int draw_byte(nest *g, int loop_)
+{
+    int array_ = array_to_read(g);
+    bool may = !elem_is_float(g->arrays[array_].elem) && g->access_count < MAX_ACCESSES;
+    if (!may) return expr_i32_op(g, 0x71, expr_load(g, loop_, T_I32), expr_i32(g, 255));
+    return add_expr(g, (expr){.kind = EXPR_LOAD, .type = T_I32, .index = add_access(g, array_, loop_, (memory_op){0x2D, 1}, false)});
+}
+
+static drawn_index draw_clamped(nest *g, int value)
+{
+    int32_t low = (int32_t)below(g, 20) - 10, high = low + 1 + (int32_t)below(g, 60);
+    int below_high = expr_op(g, OP_SELECT, T_I32, 3, value, expr_i32(g, high), expr_i32_op(g, 0x48, value, expr_i32(g, high)));
+    int both = expr_op(g, OP_SELECT, T_I32, 3, below_high, expr_i32(g, low), expr_i32_op(g, 0x4A, below_high, expr_i32(g, low)));
+    return (drawn_index){both, low, high};
+}
+
+static drawn_index draw_index_in_elements(nest *g, int loop_)
+{
+    static const int32_t masks[] = {1, 7, 15, 63, 255, 12}, divisors[] = {3, 10, 100};
+    int32_t mask = masks[below(g, 6)], divisor = divisors[below(g, 3)], bits = 1 + (int32_t)below(g, 8);
+    uint32_t form = below(g, 6);
+    if (form == 0) return (drawn_index){draw_byte(g, loop_), 0, 255};
+    int value = expr_load(g, loop_, T_I32);
+    switch (form) {
+    case 1: return (drawn_index){expr_i32_op(g, 0x71, value, expr_i32(g, mask)), 0, mask};
+    case 2: return (drawn_index){expr_i32_op(g, 0x76, value, expr_i32(g, 32 - bits)), 0, (1 << bits) - 1};
+    case 3: return (drawn_index){expr_i32_op(g, 0x70, value, expr_i32(g, divisor)), 0, divisor - 1};
+    case 4: return (drawn_index){expr_i32_op(g, 0x6F, value, expr_i32(g, divisor)), 1 - divisor, divisor - 1};
+    default: return draw_clamped(g, value);
+    }
+}
+
+static void draw_index(nest *g, int access_)
+{
+    int32_t width = widths[g->arrays[g->accesses[access_].array].elem], shift = __builtin_ctz((uint32_t)width);
+    bool scaled = chance(g, 90), shifted = chance(g, 50);
+    drawn_index in = draw_index_in_elements(g, g->accesses[access_].loop);
+    if (scaled && shifted) in.expr = expr_i32_op(g, 0x74, in.expr, expr_i32(g, shift));
+    if (scaled && !shifted) in.expr = expr_i32_op(g, 0x6C, in.expr, expr_i32(g, width));
+    nest_access *x = &g->accesses[access_]; /* drawing may have added others */
+    x->index = in.expr, x->index_least = scaled ? in.least * width : in.least, x->index_most = scaled ? in.most * width : in.most;
+}
+
+/* From numbers of their own, as bound checks are. */
+static void draw_indices(nest *g)
+{
+    enum { FIRST_STORE = 0x36 };
+    random_state before = g->random;
+    g->random = random_seeded(g->seed * 0x9E3779B97F4A7C15 + 78);
+    bool drawn = maybe(g, FEATURE_INDIRECT, 22);
+    int count = g->access_count;
+    for (int i = 0; drawn && i < count; i++) {
+        bool is_store = g->accesses[i].op >= FIRST_STORE, chosen = chance(g, is_store ? 2 : 40);
+        if (chosen && g->expr_count < MAX_EXPRS - 32) draw_index(g, i);
+    }
+    g->random = before;
+}
+
 /* ---- placing the arrays ---- */
 
 static void widen(array *a, int run, int64_t low, int64_t high)
@@ -1002,7 +1079,7 @@ static void widen(array *a, int run, int64_t low, int64_t high)
 static void touch(nest *g, const nest_access *x, int run)
 {
     array *a = &g->arrays[x->array];
-    int64_t low = x->displacement + (int64_t)x->offset, high = low + x->width;
+    int64_t low = x->displacement + (int64_t)x->offset + x->index_least, high = low + x->index_most - x->index_least + x->width;
     if (g->twist.kind == TWIST_SHIFT && x == &g->accesses[g->twist.target]) high += x->width;
     for (int l = x->loop; l != NONE; l = g->loops[l].parent) {
         const loop *it = &g->loops[l];
@@ -1175,6 +1252,7 @@ static bool attempt(nest *g, uint64_t seed, uint32_t round)
     draw_statements(g);
     draw_twist(g);
     draw_bound_checks(g);
+    draw_indices(g);
     measure_arrays(g);
     if (!arrays_fit(g)) return false;
     place_arrays(g);

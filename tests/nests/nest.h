@@ -68,7 +68,8 @@ enum {
     X(BREAK, "break", "a second way out of a loop")                                                                    \
     X(TWIST, "twist", "unrolled copies that aren't alike")                                                               \
     X(MIDDLE, "middle", "loops that are left in their middle")                                                          \
-    X(CHECKED, "checked", "bounds checks that report and trap")
+    X(CHECKED, "checked", "bounds checks that report and trap")                                                         \
+    X(INDIRECT, "indirect", "addresses that follow from data")
 
 typedef enum feature {
 #define FEATURE_ENUM(name, text, meaning) FEATURE_##name,
@@ -146,6 +147,8 @@ typedef struct nest_access {
     int32_t displacement; /* bytes, added to the address before it is used */
     uint32_t offset;      /* bytes, in the instruction */
     address_form form;
+    int index;            /* expr, bytes that are added to the address; NONE */
+    int64_t index_least, index_most;
 } nest_access;
 
 typedef enum expr_kind { EXPR_NUMBER, EXPR_COUNTER, EXPR_LOAD, EXPR_ACCUMULATOR, EXPR_OP } expr_kind;

@@ -117,11 +117,16 @@ static bool twisted_by(const writer *w, twist_kind kind, int target)
 
 /* Puts the address on the stack; returns what else belongs into the instruction's offset. */
 static uint32_t write_plain_address(writer *w, int access_);
+static void write_expr(writer *w, int index);
 
 static uint32_t write_address(writer *w, int access_)
 {
-    return write_plain_address(w, access_) +
-           (twisted_by(w, TWIST_SHIFT, access_) ? w->it->accesses[access_].width : 0u);
+    uint32_t offset = write_plain_address(w, access_);
+    if (w->it->accesses[access_].index != NONE) {
+        write_expr(w, w->it->accesses[access_].index);
+        emit_op(w->out, 0x6A);
+    }
+    return offset + (twisted_by(w, TWIST_SHIFT, access_) ? w->it->accesses[access_].width : 0u);
 }
 
 static uint32_t write_plain_address(writer *w, int access_)
@@ -185,8 +190,6 @@ static void write_advance(writer *w, int loop_, int32_t steps)
 }
 
 /* ---- expressions and statements ---- */
-
-static void write_expr(writer *w, int index);
 
 static uint32_t natural_align(const nest_access *x)
 {

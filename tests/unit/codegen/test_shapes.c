@@ -110,17 +110,64 @@ static void the_range_check_is_exact(void **state)
     subject_free(&s);
 }
 
+static void tables_are_read_by_lanes_rows_and_threads(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[][2] = {{1, 1}, {2, 3}, {1, 100}, {5, 16}, {9, 33}, {64, 129}};
+    subject s;
+    subject_from_file(&s, "tables");
+    fill_bytes(memory, 11);
+    for (uint32_t i = 0; i < 40000; i += 8) { /* small and wild values to clamp */
+        uint32_t value = i * 31 % 4000 - 2000u;
+        memcpy(memory + 65536 + i, &value, 4);
+    }
+    for (int checked = 0; checked < 2; checked++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            s.facts.checked = checked;
+            subject_numbers(&s, (uint64_t[]){sizes[i][0], sizes[i][1], 65536, 4096, 8192, 300000}, memory, MEMORY_BYTES);
+            compare(&s, "tables");
+        }
+    subject_free(&s);
+}
+
+/* The tables' first and last byte that an index can reach are the memory's. */
+static void the_range_check_goes_as_far_as_an_index(void **state)
+{
+    (void)state;
+    static const struct { uint64_t first, second, end; bool inside; } at[] = {
+        {100, 8192, 400000, true}, {99, 8192, 400000, false}, {4096, 399474, 400000, true}, {4096, 399475, 400000, false},
+        {399899, 8192, 400000, true}, {399900, 8192, 400000, false}};
+    subject s;
+    kernel k;
+    subject_from_file(&s, "tables");
+    subject_compile(&s, codegen, SCHEDULED, 3, &k);
+    fill_bytes(memory, 12);
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) { /* 9 rows: the second table's lie one byte further each */
+        subject_numbers(&s, (uint64_t[]){9, 33, 65536, 4096, 8192, 300000}, memory, MEMORY_BYTES);
+        s.args[s.layout.access[1]] = at[i].first, s.args[s.layout.access[2]] = at[i].second + 6;
+        memcpy(got, memory, MEMORY_BYTES);
+        int32_t result = subject_run(&s, &k, got, at[i].end, 0, 9);
+        assert_int_equal(result, at[i].inside ? TW_KERNEL_DONE : TW_KERNEL_OUT_OF_RANGE);
+        if (!at[i].inside) assert_same_memory(got, memory, "out of range");
+        tw_numbers *n = tw_plan_numbers(s.plan); /* and so does the plan */
+        n->symbols[3] = at[i].first, n->symbols[4] = at[i].second;
+        assert_int_equal(tw_plan_evaluate(s.plan, (tw_plan_memory){memory, at[i].end}), at[i].inside);
+    }
+    kernel_free(&k);
+    subject_free(&s);
+}
+
 /* Arguments that no plan would make: whatever they are, the kernel stays inside or refuses. */
 static void wild_arguments_never_lead_outside(void **state)
 {
     (void)state;
-    static const char *const names[] = {"saxpy", "gemm", "lanes", "jacobi", "matvec"};
+    static const char *const names[] = {"saxpy", "gemm", "lanes", "jacobi", "matvec", "tables"};
     uint8_t *fenced = mmap(NULL, 3 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(fenced != MAP_FAILED);
     assert_int_equal(mprotect(fenced + (1 << 20), 65536, PROT_READ | PROT_WRITE), 0);
     uint64_t seed = 12345;
     int ran = 0;
-    for (int m = 0; m < 5; m++) {
+    for (int m = 0; m < 6; m++) {
         subject s;
         kernel k;
         subject_from_file(&s, names[m]);
@@ -149,7 +196,7 @@ static void wild_arguments_never_lead_outside(void **state)
         kernel_free(&k);
         subject_free(&s);
     }
-    print_message("%d of 100000 ran\n", ran);
+    print_message("%d of 120000 ran\n", ran);
     assert_true(ran > 1000);
     munmap(fenced, 3 << 20);
 }
@@ -314,7 +361,9 @@ int main(void)
         cmocka_unit_test(gaps_that_other_threads_fill_are_left_alone),
         cmocka_unit_test(guards_ifs_and_carried_scalars),
         cmocka_unit_test(threads_share_a_sequential_loop),
+        cmocka_unit_test(tables_are_read_by_lanes_rows_and_threads),
         cmocka_unit_test(the_range_check_is_exact),
+        cmocka_unit_test(the_range_check_goes_as_far_as_an_index),
         cmocka_unit_test(wild_arguments_never_lead_outside),
         cmocka_unit_test(the_stop_flag_is_seen),
         cmocka_unit_test(other_strides_than_it_was_made_for_are_refused),

@@ -13,7 +13,7 @@
 
 #include "region/facts.h"
 
-static const char *const files[] = {"saxpy", "gemm", "matvec", "shapes", "jacobi", "guards", "lanes", "transpose"};
+static const char *const files[] = {"saxpy", "gemm", "matvec", "shapes", "jacobi", "guards", "lanes", "transpose", "tables"};
 enum { FILES = sizeof files / sizeof *files };
 
 static char *read_model_file(const char *name, size_t *size)
@@ -153,6 +153,17 @@ static const struct {
     {"shapes", "a guard is an i32", "if v11", "if v10"},
     {"shapes", "stores aren't inspected", "access x2 i64.store16 a1 + 0 in n2", "access x2 i64.store16 a1 + 0 in n2 inspected"},
     {"shapes", "a name has no NUL", "\\07", "\\00"},
+    {"tables", "an index stays in its bounds: below", "indirect -100 to 100", "indirect -99 to 100"},
+    {"tables", "an index stays in its bounds: above", "indirect 0 to 510", "indirect 0 to 509"},
+    {"tables", "a clamp is one by the value that it picks", "i32.gt_s v5 v6", "i32.gt_s v2 v6"},
+    {"tables", "an index is an i32", "affine a1 i32 in n1 = e5\n", "affine a1 i64 in n1 = e2\n"},
+    {"tables", "an indirect read has an index", "read x1 by v8", "read x1"},
+    {"tables", "only an indirect read has an index", "value v0 = read x0", "value v0 = read x0 by v0"},
+    {"tables", "an index comes first", "read x1 by v8", "read x1 by v10"},
+    {"tables", "an index is at hand where it is used", "    read v0\n    read v9\n", "    read v9\n    read v0\n"},
+    {"tables", "stores aren't indirect", "i32.store a3 + 0 in n1", "i32.store a3 + 0 in n1 indirect 0 to 0"},
+    {"tables", "bounds are in order", "indirect 0 to 510", "indirect 511 to 510"},
+    {"tables", "bounds have 32 bits", "indirect 0 to 510", "indirect 0 to 2147483648"},
     {"shapes", "a static offset has 32 bits", "4294967295", "4294967296"},
 };
 
