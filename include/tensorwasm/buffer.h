@@ -216,7 +216,7 @@ typedef enum tw_buffer_place {
     TW_BUFFERS_ON_BACKEND, /* on `backend`, or TW_UNAVAILABLE */
 } tw_buffer_place;
 
-/* tw_spawn_options.buffers, for tw_instance_restore. */
+/* tw_spawn_options.buffers, for tw_instance_restore and for pools whose instances begin with a snapshot. */
 typedef struct tw_buffer_restoring {
     size_t size;
     tw_devices *devices; /* NULL = there is only the host; buffers keep what they need of it */

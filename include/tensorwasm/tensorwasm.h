@@ -273,8 +273,9 @@ tw_status tw_instance_memory(tw_instance *instance, const char *name, uint8_t **
 /* ---- pools ---- */
 
 /* Instances of one module that are used again: to take one costs microseconds. What comes out is as tw_instance_spawn would make it,
- * whatever was done to it before: memory and its size, globals, tables, what WASI knows. A pool is for one tenant. Any thread; but
- * while a pool is being freed no other may use it. */
+ * whatever was done to it before: memory and its size, globals, tables, what WASI knows, the buffers of a snapshot (made anew at each reset, as
+ * spawn->buffers says, and kept by idle instances). A pool is for one tenant. Any thread; but while a pool is being freed no other may
+ * use it. */
 typedef struct tw_instance_pool tw_instance_pool;
 typedef struct tw_instance_pool_options {
     size_t size;

@@ -71,7 +71,7 @@ tw_status tw_instance_spawn(tw_module *module, const tw_spawn_options *options, 
     return tw_runtime_spawn(module, &own, NULL, out, error);
 }
 
-static tw_status read_restoring(const tw_buffer_restoring *given, tw_buffer_restoring *own, tw_error *error)
+tw_status tw_api_read_restoring(const tw_buffer_restoring *given, tw_buffer_restoring *own, tw_error *error)
 {
     TW_TRY(tw_options_read(own, sizeof *own, given, "tw_buffer_restoring", error));
     if ((unsigned)own->place > TW_BUFFERS_ON_BACKEND || (unsigned)own->backend >= TW_BACKENDS)
@@ -88,7 +88,7 @@ tw_status tw_instance_restore(tw_module *module, const tw_snapshot *snapshot, co
     tw_wasi_options wasi = TW_WASI_OPTIONS_INIT;
     tw_buffer_restoring buffers = TW_BUFFER_RESTORING_INIT;
     TW_TRY(tw_api_read_spawn(options, &own, &wasi, error));
-    TW_TRY(read_restoring(own.buffers, &buffers, error));
+    TW_TRY(tw_api_read_restoring(own.buffers, &buffers, error));
     own.buffers = &buffers;
     return tw_runtime_restore(module, snapshot, &own, out, error);
 }

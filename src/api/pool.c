@@ -11,7 +11,10 @@ tw_status tw_instance_pool_new(tw_module *module, const tw_spawn_options *spawn,
     tw_spawn_options own = TW_SPAWN_OPTIONS_INIT;
     tw_wasi_options wasi = TW_WASI_OPTIONS_INIT;
     tw_instance_pool_options pool = TW_INSTANCE_POOL_OPTIONS_INIT;
+    tw_buffer_restoring buffers = TW_BUFFER_RESTORING_INIT;
     TW_TRY(tw_api_read_spawn(spawn, &own, &wasi, error));
+    TW_TRY(tw_api_read_restoring(own.buffers, &buffers, error));
+    own.buffers = &buffers;
     TW_TRY(tw_options_read(&pool, sizeof pool, options, "tw_instance_pool_options", error));
     return tw_runtime_pool_new(module, &own, pool.snapshot, pool.max_idle, out, error);
 }

@@ -31,11 +31,7 @@ static tw_status check_globals(const tw_wasm *wasm, tw_error *error)
 
 static tw_status begin_with(tw_instance_pool *pool, const tw_snapshot *snapshot, tw_error *error)
 {
-    static const tw_buffer_restoring none = TW_BUFFER_RESTORING_INIT;
-    pool->options.buffers = &none;
     TW_TRY(tw_runtime_prepare_restoring(pool->module, snapshot, &pool->options, &pool->arena, &pool->restoring, error));
-    if (pool->restoring.registers.buffer_count)
-        return tw_fail(error, TW_UNSUPPORTED, "a pool's instances can't begin with a snapshot that has buffers");
     TW_TRY(check_globals(&pool->module->wasm, error));
     TW_TRY(need_image(pool, snapshot, error));
     pool->options = pool->restoring.options;
@@ -165,7 +161,7 @@ void tw_runtime_pool_give(tw_instance_pool *pool, tw_instance *instance)
     if (tw_stop_check_idle(&instance->stopper, NULL) != TW_OK) return; /* a pool has it, or its own call goes on */
     bool ours = instance->pool == pool->number; /* another pool's could be another tenant's */
     instance->pool = 0;
-    if (!ours || !tw_runtime_reset(instance) || !put_aside(pool, instance)) tw_runtime_free(instance);
+    if (!ours || !tw_runtime_reset(instance, pool->from) || !put_aside(pool, instance)) tw_runtime_free(instance);
 }
 
 size_t tw_runtime_pool_idle(tw_instance_pool *pool)

@@ -30,13 +30,14 @@ struct tw_instance_pool {
     tw_spawn_options options;
     tw_wasi_options wasi;
     tw_kernel_cache cache;    /* cache NULL: none */
+    tw_buffer_restoring buffers; /* devices held */
     tw_import_global *globals; /* of the options, held */
     size_t global_count;
     const tw_put_back *from;  /* NULL: fresh instances */
     tw_restoring restoring;   /* whose `from` it is */
 };
 
-/* snapshot: what instances begin with; NULL: fresh ones. */
+/* snapshot: what instances begin with; NULL: fresh ones. options->buffers isn't NULL. */
 tw_status tw_runtime_pool_new(tw_module *module, const tw_spawn_options *options, const tw_snapshot *snapshot, uint32_t max_idle,
                               tw_instance_pool **out, tw_error *error);
 /* Copies them (spawn_options.c). What a failure leaves, the pool's end frees. */

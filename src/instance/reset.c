@@ -208,13 +208,19 @@ static tw_status open_wasi(tw_instance *instance, const tw_wasi_options *options
     return TW_OK;
 }
 
-bool tw_runtime_reset(tw_instance *instance)
+/* Who had the instance may have freed, changed or moved them: new ones are made. */
+static bool put_buffers(tw_instance *instance, const tw_put_back *from)
+{
+    tw_own_buffers_free(&instance->buffers);
+    return !from || tw_own_buffers_put(&instance->buffers, from->where, instance->tenant, from->registers, from->buffers, NULL) == TW_OK;
+}
+
+bool tw_runtime_reset(tw_instance *instance, const tw_put_back *from)
 {
     const tw_slot *memory = instance->baseline.memory;
     if (instance->spoiled || has_dropped(instance) || (memory && atomic_load(&memory->lost))) return false;
     if (tw_stop_begin(&instance->stopper, 0, NULL) != TW_OK) return false; /* terminated, or in a call */
-    bool ok = put_tables(instance) && put_globals(instance) && put_memory(instance) && tw_runtime_close_wasi(instance);
-    tw_own_buffers_free(&instance->buffers);
+    bool ok = put_tables(instance) && put_globals(instance) && put_memory(instance) && tw_runtime_close_wasi(instance) && put_buffers(instance, from);
     instance->exit_code = 0;
     return tw_stop_end(&instance->stopper) == TW_STOP_NONE && ok;
 }

@@ -247,8 +247,9 @@ void tw_runtime_free(tw_instance *instance);
 /* An instance that can be reset. It is as after a reset: its start comes with tw_runtime_start_again. */
 tw_status tw_runtime_spawn_pooled(tw_module *module, const tw_spawn_options *options, const tw_put_back *from, tw_instance **out,
                                   tw_error *error);
-/* Fresh but for WASI, of which only what the guest had open is closed, and its start function. False: it can't be, free it. */
-bool tw_runtime_reset(tw_instance *instance);
+/* As it was spawned from the same state (NULL: fresh) but for WASI, of which only what the guest had open is closed, and its start
+ * function. False: it can't be, free it. */
+bool tw_runtime_reset(tw_instance *instance, const tw_put_back *from);
 /* What the guest had open, and files for its output; where neither is, nothing. */
 bool tw_runtime_close_wasi(tw_instance *instance);
 /* The rest of a start: WASI as for a new one (NULL: none), which begins files for output anew, and the start

@@ -3,6 +3,7 @@
  * functions, and exit_code). */
 #include <string.h>
 
+#include "device/backend.h"
 #include "instance/pool.h"
 
 static const char *copy_string(tw_arena *arena, const char *from, bool *failed)
@@ -91,6 +92,9 @@ tw_status tw_runtime_pool_keep_options(tw_instance_pool *pool, const tw_spawn_op
         copy_wasi(&pool->arena, options->wasi, &pool->wasi, &failed);
         pool->options.wasi = &pool->wasi;
     }
+    pool->buffers = *options->buffers;
+    pool->options.buffers = &pool->buffers;
+    if (pool->buffers.devices) tw_devices_hold(pool->buffers.devices);
     if (options->kernel_cache) {
         pool->cache = (tw_kernel_cache){tw_kcache_ref(options->kernel_cache->cache), options->kernel_cache->engine};
         pool->options.kernel_cache = &pool->cache;
@@ -101,5 +105,6 @@ tw_status tw_runtime_pool_keep_options(tw_instance_pool *pool, const tw_spawn_op
 void tw_runtime_pool_drop_options(tw_instance_pool *pool)
 {
     for (size_t i = 0; i < pool->global_count; i++) tw_lent_global_release(pool->globals[i].global);
+    if (pool->buffers.devices) tw_devices_close(pool->buffers.devices);
     if (pool->cache.cache) tw_kcache_unref(pool->cache.cache);
 }

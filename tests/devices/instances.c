@@ -401,6 +401,66 @@ static bool parse(int count, char **args)
     return false;
 }
 
+static void spoil(tw_instance *instance, int how)
+{
+    tw_buffer *taken, *more = test_buffer(devices, backend, 0, 100);
+    tw_val results[4];
+    call(instance, module, "f", 1000, results);
+    if (how & 1) OK(tw_buffer_fill(tw_instance_buffer(instance, "big"), 0, SIZE - SIZE % 4, 0x55555555, 4, &error));
+    if (how & 2) {
+        OK(tw_instance_detach_buffer(instance, how & 4 ? "big" : "small", &taken, &error));
+        tw_buffer_free(taken);
+    }
+    if (how & 4) OK(tw_instance_attach_buffer(instance, "more", more, &error));
+    else tw_buffer_free(more);
+}
+
+static void a_pools_instances_have_them_anew(void **state)
+{
+    (void)state;
+    uint8_t *bytes = pattern(9);
+    tw_instance *original = with_buffers(bytes), *instance;
+    tw_val results[4];
+    call(original, module, "f", 5, results);
+    file f = capture(original, writer);
+    tw_instance_free(original);
+    tw_snapshot *snapshot = read_back(f);
+    tw_buffer_restoring how = here();
+    how.place = TW_BUFFERS_AS_CAPTURED;
+    tw_spawn_options options = usual();
+    options.buffers = &how;
+    tw_instance_pool_options begin_with = TW_INSTANCE_POOL_OPTIONS_INIT;
+    begin_with.snapshot = snapshot;
+    tw_instance_pool *pool;
+    OK(tw_instance_pool_new(module, &options, &begin_with, &pool, &error));
+    how.place = TW_BUFFERS_ON_BACKEND, how.devices = NULL; /* the pool has a copy */
+    OK(tw_instance_pool_warm(pool, 1, &error));
+    for (int i = 0; i < 8; i++) {
+        instance = take(pool);
+        assert_int_equal(tw_instance_buffer_count(instance), 2);
+        same_bytes(instance, bytes);
+        file again = capture(instance, writer); /* the same as what it began with, all of it */
+        assert_int_equal(f.size, again.size);
+        assert_memory_equal(f.bytes, again.bytes, f.size);
+        free(again.bytes);
+        spoil(instance, i);
+        tw_instance_pool_give(pool, instance);
+        assert_int_equal(tw_instance_pool_idle(pool), 1);
+    }
+    tw_tenant_usage usage = TW_TENANT_USAGE_INIT;
+    OK(tw_tenant_get_usage(0, &usage, &error));
+    assert_int_equal(usage.buffers, SIZE + SMALL); /* the idle one's */
+    tw_instance_pool_free(pool);
+    how = here();
+    how.max_bytes = SIZE;
+    OK(tw_instance_pool_new(module, &options, &begin_with, &pool, &error));
+    assert_int_equal(tw_instance_pool_take(pool, &instance, &error), TW_LIMIT);
+    tw_instance_pool_free(pool);
+    tw_snapshot_free(snapshot);
+    free(f.bytes);
+    free(bytes);
+}
+
 int main(int count, char **args)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +474,7 @@ int main(int count, char **args)
         cmocka_unit_test(a_pool_gives_none_of_the_last_ones),
         cmocka_unit_test(a_list_that_doesnt_fit_is_refused),
         cmocka_unit_test(golden_instances_are_read),
+        cmocka_unit_test(a_pools_instances_have_them_anew),
     };
     if (!parse(count, args)) return 2;
     if (getenv("TW_TEST_MAY_SKIP")) test_need(backend);

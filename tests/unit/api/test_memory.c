@@ -278,6 +278,107 @@ static void what_doesnt_fit_is_refused(void **state)
     tw_module_free(module);
 }
 
+static tw_spawn_options with_new_ones(tw_import_memory *import)
+{
+    *import = (tw_import_memory){"env", "m", NULL};
+    return with(import);
+}
+
+/* Without a name: the module may export none. */
+static void new_memories_are_found(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of("(module (import \"env\" \"m\" (memory 2 3)) (func (export \"put\") (param i32) (i32.store8 (local.get 0) (i32.const 77)))"
+                                  "(func (export \"grow\") (result i32) (memory.grow (i32.const 1))))"), *none = module_of("(module)");
+    tw_import_memory import;
+    tw_spawn_options options = with_new_ones(&import);
+    for (int capturable = 0; capturable < 2; capturable++) {
+        options.capturable = capturable;
+        tw_instance *a = spawn(module, &options), *b = spawn(module, &options);
+        uint8_t *x, *y;
+        size_t size;
+        OK(tw_instance_memory(a, NULL, &x, &size, &error));
+        OK(tw_instance_memory(b, NULL, &y, &size, &error));
+        assert_int_equal(size, 2 * PAGE);
+        outcome_of(a, module, "put", 2 * PAGE - 1);
+        assert_int_equal(x[2 * PAGE - 1], 77);
+        assert_int_equal(y[2 * PAGE - 1], 0);
+        assert_int_equal(outcome_of(a, module, "grow", 0).results[0].of.i32, 2);
+        assert_int_equal(outcome_of(a, module, "grow", 0).results[0].of.i32, -1); /* the import's maximum */
+        tw_instance_free(a), tw_instance_free(b);
+    }
+    tw_instance *instance = spawn(none, NULL);
+    uint8_t *base;
+    size_t size;
+    assert_int_equal(tw_instance_memory(instance, NULL, &base, &size, &error), TW_NOT_FOUND);
+    tw_instance_free(instance);
+    tw_module_free(module), tw_module_free(none);
+}
+
+static void same_captures(tw_instance *a, tw_instance *b)
+{
+    file x = capture(a, writer), y = capture(b, writer);
+    assert_int_equal(x.size, y.size);
+    assert_memory_equal(x.bytes, y.bytes, x.size);
+    free(x.bytes), free(y.bytes);
+}
+
+static void a_pools_instances_have_new_ones(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = importing(all_text);
+    tw_import_memory import;
+    tw_spawn_options options = with_new_ones(&import);
+    tw_instance_pool *pool = pool_of(module, &options);
+    for (uint32_t seed = 1; seed <= 40; seed++) {
+        tw_instance *pooled = take(pool), *second = take(pool), *fresh;
+        with_new_ones(&import);
+        fresh = spawn(module, &options);
+        memset(&import, 0, sizeof import); /* the pool has a copy */
+        same_captures(pooled, fresh);
+        warm_up(module, second, 20, seed + 1000); /* none of it shows in the other */
+        same_memories(pooled, fresh);
+        run_on(module, pooled, fresh, all_names, ALL, 40, seed);
+        tw_instance_free(fresh);
+        tw_instance_pool_give(pool, pooled);
+        tw_instance_pool_give(pool, second);
+    }
+    tw_instance_pool_free(pool);
+    tw_module_free(module);
+}
+
+static void a_pool_begins_with_a_snapshot_of_such_a_guest(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = importing(all_text);
+    tw_memory *memory = memory_of(1, 40);
+    tw_instance *original = spawn_on(module, memory);
+    warm_up(module, original, 30, 5);
+    file f = capture(original, writer);
+    tw_import_memory import;
+    tw_spawn_options options = with_new_ones(&import);
+    tw_instance_pool_options begin = TW_INSTANCE_POOL_OPTIONS_INIT;
+    tw_snapshot *snapshot = read_file(f);
+    begin.snapshot = snapshot;
+    tw_instance_pool *pool;
+    OK(tw_instance_pool_new(module, &options, &begin, &pool, &error));
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        tw_instance *pooled = take(pool);
+        same_captures(pooled, original);
+        warm_up(module, pooled, 30, seed);
+        tw_instance_pool_give(pool, pooled);
+    }
+    tw_instance_pool_free(pool);
+    tw_snapshot_free(snapshot);
+    free(f.bytes);
+    tw_instance_free(original);
+    tw_memory_free(memory);
+    tw_module_free(module);
+}
+
 static void a_restore_overwrites_no_others_memory(void **state)
 {
     (void)state;
@@ -319,6 +420,9 @@ int main(void)
         cmocka_unit_test(a_call_while_another_runs_on_it_is_busy),
         cmocka_unit_test(a_guest_that_is_stopped_leaves_the_memory_to_others),
         cmocka_unit_test(what_doesnt_fit_is_refused),
+        cmocka_unit_test(new_memories_are_found),
+        cmocka_unit_test(a_pools_instances_have_new_ones),
+        cmocka_unit_test(a_pool_begins_with_a_snapshot_of_such_a_guest),
         cmocka_unit_test(a_restore_overwrites_no_others_memory),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
