@@ -220,6 +220,35 @@ typedef struct tw_import_global {
     tw_global *global;
 } tw_import_global;
 
+/* ---- tables of the host ---- */
+
+/* A table of function references that the host makes and modules import. It is one instance's at a time, since a guest's functions belong to
+ * their instance, TW_BUSY for others: the instance finds the host's functions where tw_table_set put them and null elsewhere; its
+ * segments and its code put in what they like; and when it ends, or its spawn has failed, the table is again as the host made it. While it holds a
+ * host's function its instance can't be captured. It isn't for pools: their instances have tables of their own (tw_import_table). */
+typedef struct tw_table tw_table;
+typedef struct tw_table_options {
+    size_t size;
+    uint32_t elements;
+    uint32_t max_elements; /* that it may grow to; 0 = elements */
+} tw_table_options;
+#define TW_TABLE_OPTIONS_INIT {.size = sizeof(tw_table_options)}
+
+/* All null. TW_INVALID_ARGUMENT; TW_LIMIT beyond the engine's max_table. */
+tw_status tw_table_new(tw_engine *engine, const tw_table_options *options, tw_table **out, tw_error *error);
+/* Instances keep it. NULL is fine. */
+void tw_table_free(tw_table *table);
+/* func: its names are ignored, and it is copied but for its context, which must outlive the instances that have the table; NULL: null. TW_BUSY
+ * while an instance has it. */
+tw_status tw_table_set(tw_table *table, uint32_t index, const tw_import_func *func, tw_error *error);
+
+/* It must have the import's type: at least its minimum, and a maximum not above its maximum, where it has one. table NULL: a new one
+ * for each instance, of the import's limits, all null, which is the instance's own in all that follows. */
+typedef struct tw_import_table {
+    const char *module, *name;
+    tw_table *table;
+} tw_import_table;
+
 /* ---- WASI preview 1 ---- */
 
 typedef struct tw_wasi_dir { const char *host, *guest; } tw_wasi_dir;
@@ -250,6 +279,7 @@ typedef struct tw_spawn_options {
     const struct tw_buffer_restoring *buffers; /* buffer.h: where a restored instance's buffers are made; NULL = on the host */
     const tw_import_memory *memories; size_t memory_count; /* need not outlive the call */
     const tw_import_global *globals; size_t global_count;  /* likewise */
+    const tw_import_table *tables; size_t table_count;     /* likewise */
 } tw_spawn_options;
 #define TW_SPAWN_OPTIONS_INIT {.size = sizeof(tw_spawn_options)}
 

@@ -36,6 +36,16 @@ static tw_status check_globals(const tw_spawn_options *options, tw_error *error)
     return TW_OK;
 }
 
+static tw_status check_tables(const tw_spawn_options *options, tw_error *error)
+{
+    if (!options->tables && options->table_count)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "spawn options: tables is NULL");
+    for (size_t i = 0; i < options->table_count; i++)
+        if (!options->tables[i].module || !options->tables[i].name)
+            return tw_fail(error, TW_INVALID_ARGUMENT, "spawn options: table %zu isn't filled in", i);
+    return TW_OK;
+}
+
 static tw_status check_wasi(const tw_wasi_options *options, tw_error *error)
 {
     if ((!options->args && options->arg_count) || (!options->env && options->env_count) ||
@@ -59,6 +69,7 @@ tw_status tw_api_read_spawn(const tw_spawn_options *given, tw_spawn_options *own
     TW_TRY(check_imports(own, error));
     TW_TRY(check_memories(own, error));
     TW_TRY(check_globals(own, error));
+    TW_TRY(check_tables(own, error));
     return check_wasi(wasi, error);
 }
 

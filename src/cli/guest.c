@@ -281,7 +281,7 @@ static int exit_code(const holder *h, tw_status status, const tw_error *error)
         return CLI_EXIT_TIMEOUT;
     case TW_LINK:
         cli_failure(false, h->path, error);
-        if (!h->s->quiet) cli_say("this command offers WASI preview 1 and nothing else; what embeds TensorWasm can offer functions, memories and globals");
+        if (!h->s->quiet) cli_say("this command offers WASI preview 1 and nothing else; what embeds TensorWasm can offer functions, memories, globals and tables");
         return CLI_EXIT_FAILURE;
     default: return cli_failure(false, h->path, error);
     }

@@ -74,6 +74,11 @@ static tw_status on_import(void *context, tw_store *store, tw_raw *values, size_
     return tw_fail(error, TW_TERMINATED, "the instance was stopped at a host function");
 }
 
+tw_status tw_runtime_on_imports(void *instance, tw_store *store, tw_error *error)
+{
+    return tw_lent_tables_fill(&((tw_instance *)instance)->tables, store, on_import, error);
+}
+
 /* ---- resolving ---- */
 
 static void write_types(tw_bytes *out, const uint8_t *types, uint32_t count)
@@ -163,7 +168,7 @@ static tw_status bind_memory(tw_instance *instance, const tw_import *import, con
     while (i < options->memory_count &&
            !(is_named(import->module, options->memories[i].module) && is_named(import->name, options->memories[i].name)))
         i++;
-    if (i == options->memory_count) return fail_other(import, "memory that isn't offered by anyone", error);
+    if (i == options->memory_count) return fail_other(import, "memory that isn't offered by anyone: its host makes it (tw_memory_new)", error);
     tw_memory *memory = options->memories[i].memory;
     if (!memory) return TW_OK; /* what is compiled has one of its own */
     if (instance->pooled)
@@ -194,6 +199,23 @@ static tw_status bind_global(tw_instance *instance, const tw_import *import, con
     return tw_lent_globals_add(&instance->globals, global, wasm->imported_globals, &instance->kept.arena, error);
 }
 
+static tw_status bind_table(tw_instance *instance, const tw_import *import, const tw_spawn_options *options, tw_error *error)
+{
+    const tw_wasm *wasm = &instance->module->wasm;
+    const tw_limits *wanted = &wasm->tables[import->index].limits;
+    size_t i = 0;
+    while (i < options->table_count &&
+           !(is_named(import->module, options->tables[i].module) && is_named(import->name, options->tables[i].name)))
+        i++;
+    if (i == options->table_count) return fail_other(import, "table that isn't offered by anyone: its host makes it (tw_table_new)", error);
+    tw_table *table = options->tables[i].table;
+    if (table && instance->pooled)
+        return fail_other(import, "table of the host, which a pool can't make as it was: give NULL, and each instance has a new one", error);
+    if (table && (table->elements < wanted->minimum || (wanted->has_maximum && table->most > wanted->maximum)))
+        return fail_other(import, "table that is offered with other limits", error);
+    return tw_lent_tables_add(&instance->tables, table, wanted, wasm->imported_tables, &instance->kept.arena, error);
+}
+
 static tw_status resolve_others(tw_instance *instance, const tw_spawn_options *options, tw_error *error)
 {
     const tw_wasm *wasm = &instance->module->wasm;
@@ -201,7 +223,7 @@ static tw_status resolve_others(tw_instance *instance, const tw_spawn_options *o
         const tw_import *import = &wasm->imports[i];
         if (import->kind == TW_EXTERN_MEMORY) TW_TRY(bind_memory(instance, import, options, error));
         else if (import->kind == TW_EXTERN_GLOBAL) TW_TRY(bind_global(instance, import, options, error));
-        else if (import->kind == TW_EXTERN_TABLE) return fail_other(import, "table: only functions, memories and globals can be offered", error);
+        else if (import->kind == TW_EXTERN_TABLE) TW_TRY(bind_table(instance, import, options, error));
     }
     return TW_OK;
 }

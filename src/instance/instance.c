@@ -99,6 +99,9 @@ static tw_status instantiate(tw_instance *instance, tw_link *link, tw_store_opti
     TW_TRY(tw_runtime_begin_run(instance, instance->timeout_ns, error));
     options->globals = instance->globals.made;
     options->global_count = instance->globals.count;
+    options->tables = instance->tables.made;
+    options->table_count = instance->tables.count;
+    options->on_imports = tw_runtime_on_imports;
     tw_status status = tw_store_new(link, options, &instance->store, &ending);
     if (status == TW_OK) status = begin(instance, &ending);
     tw_stop reason = tw_runtime_end_run(instance);
@@ -235,6 +238,7 @@ void tw_runtime_free(tw_instance *instance)
     tw_own_buffers_free(&instance->buffers);
     tw_lent_memory_give(instance->lent);
     tw_lent_globals_free(&instance->globals);
+    tw_lent_tables_free(&instance->tables);
     tw_files_free(&instance->kept.files);
     tw_arena_free(&instance->kept.arena);
     tw_account_drop(instance->account);

@@ -283,10 +283,15 @@ static tw_status put_table(tw_instance *instance, const tw_registers_table *from
     uint32_t known = TW_REGISTERS_NULL;
     TW_TRY(find(instance, "table", from->index, TW_HANDLE_TABLE, &table, error));
     uint64_t size = tw_store_table_size(instance->store, &table);
+    if (size > from->size)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "the table that is offered has more than the snapshot's %u elements, and can't be made smaller", from->size);
     if (from->size > size && !tw_store_table_grow(instance->store, &table, from->size - size))
         return tw_fail(error, TW_LIMIT, "table %u of the snapshot, of %u elements, is over a limit here", from->index, from->size);
     for (uint32_t i = 0; i < from->size; i++) {
-        if (from->funcs[i] == TW_REGISTERS_NULL) continue; /* new tables are */
+        if (from->funcs[i] == TW_REGISTERS_NULL) {
+            if (from->index < instance->tables.count) tw_store_table_set(instance->store, &table, i, NULL); /* new tables are */
+            continue;
+        }
         if (from->funcs[i] != known) TW_TRY(find(instance, "func", from->funcs[i], TW_HANDLE_FUNC, &func, error));
         known = from->funcs[i];
         if (!tw_store_table_set(instance->store, &table, i, &func)) return doesnt_fit(error, "a table entry that can't be set");

@@ -21,6 +21,7 @@
 #include "instance/memory.h"
 #include "instance/offload.h"
 #include "instance/stop.h"
+#include "instance/tables.h"
 #include "instance/watch.h"
 #include "memory/reset.h"
 #include "rewrite/rewrite.h"
@@ -152,12 +153,6 @@ struct tw_host_call {
     tw_store *store; /* whose owner is the tw_instance */
 };
 
-typedef struct tw_instance_import { /* an embedder's function as an instance keeps it */
-    tw_host_func call;
-    void *context;
-    const tw_functype *type;
-} tw_instance_import;
-
 typedef struct tw_put_back tw_put_back;
 
 /* What a capture needs to know and nobody else remembers; of capturable instances. */
@@ -221,6 +216,7 @@ struct tw_instance {
     tw_memory *lent;              /* its memory is the host's; or NULL */
     tw_handle linear;             /* … as the engine knows it */
     tw_lent_globals globals;      /* that it imports */
+    tw_lent_tables tables;
     bool pooled, watches_files;
     bool spoiled;                 /* a call hasn't come back well */
     tw_baseline baseline;         /* of a pooled one */
@@ -265,8 +261,10 @@ static inline bool tw_runtime_is_capturable(const tw_instance *instance)
     return instance->form->rewrite->initialiser != UINT32_MAX;
 }
 
-/* Resolves every import: the embedder's functions, then WASI. Fills bindings, imports and globals of the instance, and is_wasi. */
+/* Resolves every import: the embedder's functions, then WASI. Fills bindings, imports, globals and tables of the instance, and is_wasi. */
 tw_status tw_runtime_resolve(tw_instance *instance, const tw_spawn_options *options, bool *is_wasi, tw_error *error);
+/* Host functions into its tables: before the instance has anything else. */
+tw_status tw_runtime_on_imports(void *instance, tw_store *store, tw_error *error);
 /* The public set-up in the engine's form; free with tw_runtime_wasi_free. */
 tw_status tw_runtime_wasi_setup(const tw_wasi_options *options, tw_wasi_setup *out, tw_error *error);
 void tw_runtime_wasi_free(tw_wasi_setup *setup);

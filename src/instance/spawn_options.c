@@ -58,13 +58,22 @@ static void copy_wasi(tw_arena *arena, const tw_wasi_options *from, tw_wasi_opti
     to->dirs = dirs;
 }
 
-/* Memories stay what a spawn makes of them: NULL, or a refusal. */
+/* Memories and tables stay what a spawn makes of them: NULL, or a refusal. */
 static const tw_import_memory *copy_memories(tw_arena *arena, const tw_import_memory *from, size_t count, bool *failed)
 {
     tw_import_memory *copies = TW_NEW_ARRAY(arena, tw_import_memory, count);
     *failed |= !copies;
     for (size_t i = 0; i < count && !*failed; i++)
         copies[i] = (tw_import_memory){copy_string(arena, from[i].module, failed), copy_string(arena, from[i].name, failed), from[i].memory};
+    return copies;
+}
+
+static const tw_import_table *copy_tables(tw_arena *arena, const tw_import_table *from, size_t count, bool *failed)
+{
+    tw_import_table *copies = TW_NEW_ARRAY(arena, tw_import_table, count);
+    *failed |= !copies;
+    for (size_t i = 0; i < count && !*failed; i++)
+        copies[i] = (tw_import_table){copy_string(arena, from[i].module, failed), copy_string(arena, from[i].name, failed), from[i].table};
     return copies;
 }
 
@@ -85,6 +94,7 @@ tw_status tw_runtime_pool_keep_options(tw_instance_pool *pool, const tw_spawn_op
     pool->options = *options;
     pool->options.imports = copy_imports(&pool->arena, options->imports, options->import_count, &failed);
     pool->options.memories = copy_memories(&pool->arena, options->memories, options->memory_count, &failed);
+    pool->options.tables = copy_tables(&pool->arena, options->tables, options->table_count, &failed);
     pool->globals = failed ? NULL : copy_globals(&pool->arena, options->globals, options->global_count, &failed);
     pool->global_count = failed ? 0 : options->global_count;
     pool->options.globals = pool->globals;

@@ -100,11 +100,11 @@ A module that imports what isn't there is told by name:
 
   $ echo '(module (import "env" "missing" (func)) (func (export "_start")))' > link.wat; tensor-wasm link.wat
   ! tensor-wasm: link.wat: .*env.*missing.* (re)
-  ! tensor-wasm: this command offers WASI preview 1 and nothing else; what embeds TensorWasm can offer functions, memories and globals
+  ! tensor-wasm: this command offers WASI preview 1 and nothing else; what embeds TensorWasm can offer functions, memories, globals and tables
   [1]
   $ echo '(module (import "env" "base" (global i32)) (func (export "_start")))' > link.wat; tensor-wasm link.wat
   ! tensor-wasm: link.wat: the import "env"."base" is a global, immutable i32, that isn't offered by anyone: its host makes it (tw_global_new)
-  ! tensor-wasm: this command offers WASI preview 1 and nothing else; what embeds TensorWasm can offer functions, memories and globals
+  ! tensor-wasm: this command offers WASI preview 1 and nothing else; what embeds TensorWasm can offer functions, memories, globals and tables
   [1]
   $ tensor-wasm -q link.wat
   ! tensor-wasm: link.wat: the import "env"."base" is a global, immutable i32, that isn't offered by anyone: its host makes it (tw_global_new)

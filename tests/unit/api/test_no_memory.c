@@ -121,6 +121,73 @@ static tw_status use_pool(void)
     return status;
 }
 
+/* ---- what the host makes ---- */
+
+typedef struct lent {
+    tw_global *place, *shared;
+    tw_table *table;
+} lent;
+
+static tw_status answer(void *context, tw_host_call *host, const tw_val *args, tw_val *results, tw_error *failure)
+{
+    (void)context, (void)host, (void)args, (void)results, (void)failure;
+    return TW_OK;
+}
+
+static tw_status make_lent(lent *l)
+{
+    tw_val three = {TW_VAL_I32, {.i32 = 3}};
+    tw_table_options options = TW_TABLE_OPTIONS_INIT;
+    tw_import_func func = {.module = "h", .name = "f", .call = answer};
+    options.elements = 8;
+    TRY(tw_global_new(engine, &three, false, &l->place, &why));
+    TRY(tw_global_new(engine, &three, true, &l->shared, &why));
+    TRY(tw_table_new(engine, &options, &l->table, &why));
+    return tw_table_set(l->table, 0, &func, &why);
+}
+
+static tw_status spawn_pool_with(tw_module *made, tw_spawn_options *options)
+{
+    tw_instance_pool *pool;
+    tw_instance *one;
+    TRY(tw_instance_pool_new(made, options, NULL, &pool, &why));
+    tw_status status = tw_instance_pool_take(pool, &one, &why);
+    if (status == TW_OK) tw_instance_pool_give(pool, one);
+    tw_instance_pool_free(pool);
+    return status;
+}
+
+static tw_status spawn_with_lent(const lent *l, tw_module *made)
+{
+    const tw_import_global globals[] = {{"h", "place", l->place}, {"h", "shared", l->shared}};
+    tw_import_table table = {"h", "t", l->table};
+    tw_import_memory memory = {"h", "m", NULL};
+    tw_import_func func = {.module = "h", .name = "f", .call = answer};
+    tw_spawn_options options = TW_SPAWN_OPTIONS_INIT;
+    options.globals = globals, options.global_count = 2, options.tables = &table, options.table_count = 1;
+    options.memories = &memory, options.memory_count = 1, options.imports = &func, options.import_count = 1;
+    tw_instance *begun;
+    TRY(tw_instance_spawn(made, &options, &begun, &why));
+    tw_instance_free(begun);
+    table.table = NULL;
+    return spawn_pool_with(made, &options);
+}
+
+static tw_status spawn_with_imports(void)
+{
+    static const char text[] = "(module (import \"h\" \"f\" (func $f)) (import \"h\" \"place\" (global $p i32)) (import \"h\" \"t\" (table 5 funcref))"
+                               "(import \"h\" \"shared\" (global (mut i32))) (import \"h\" \"m\" (memory 1)) (elem (global.get $p) $f) (data (global.get $p) \"x\"))";
+    lent l = {0};
+    tw_module *made = NULL;
+    tw_status status = make_lent(&l);
+    if (status == TW_OK) status = tw_module_new(engine, (const uint8_t *)text, strlen(text), &made, &why);
+    if (status == TW_OK) status = spawn_with_lent(&l, made);
+    tw_module_free(made);
+    tw_global_free(l.place), tw_global_free(l.shared);
+    tw_table_free(l.table);
+    return status;
+}
+
 static tw_status attach_buffer(void)
 {
     tw_devices *devices;
@@ -192,7 +259,7 @@ static void every_allocation_may_fail(void **state)
     static const struct { const char *what; tw_status (*operation)(void); long fewest; } operations[] = {
         {"a module", make_module, 5}, {"a spawn", spawn_plain, 8}, {"a capturable spawn", spawn_capturable, 10},
         {"a spawn with kernels", spawn_offloading, 20}, {"a spawn with WASI", spawn_with_wasi, 8}, {"a capture", capture_it, 3},
-        {"a restore", restore_it, 5}, {"a pool", use_pool, 5}, {"a buffer", attach_buffer, 3}, {"a cache", make_cache, 1}, {"reports", tell, 2}};
+        {"a restore", restore_it, 5}, {"a pool", use_pool, 5}, {"imports", spawn_with_imports, 25}, {"a buffer", attach_buffer, 3}, {"a cache", make_cache, 1}, {"reports", tell, 2}};
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) each_fails_once(operations[i].what, operations[i].operation, operations[i].fewest);
 }
 
