@@ -940,7 +940,10 @@ static bool add_access(tw_builder *b, const tw_ir_inst *inst, tw_loop scope, uin
     if (!address) return fail_memory(b);
     tw_model_access access = {.op = (uint16_t)inst->op, .width = info->access, .loop = loop,
         .is_store = info->kind == TW_KIND_STORE, .offset = inst->mem_offset, .place = inst->offset};
-    if (index && !tw_build_index(b, &address, scope, &access, index)) return false;
+    tw_bounds bounds = {0, 0};
+    if (index && !tw_build_index(b, &address, scope, index, &bounds)) return false;
+    access.is_indirect = index && *index != TW_NONE;
+    if (access.is_indirect) access.least = (int32_t)bounds.least, access.most = (int32_t)bounds.most;
     access.address = tw_build_affine(b, address, loop);
     if (access.address == TW_NONE) return false;
     if (!TW_ARENA_GROW(&model->arena, model->accesses, model->access_count, model->access_capacity)) return fail_memory(b);

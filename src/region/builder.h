@@ -17,6 +17,7 @@
  * Inside the builder a loop's counter is the COUNTER atom of the cut's loop that it came from. */
 
 #include "analysis/analysis.h"
+#include "region/bounds.h"
 #include "region/exprs.h"
 #include "region/extract.h"
 #include "region/model.h"
@@ -88,6 +89,9 @@ const tw_poly *tw_build_resolve(tw_builder *b, const tw_poly *poly);
 uint32_t tw_build_expr(tw_builder *b, const tw_poly *poly);
 /* The model's affine for poly as seen from its loop. TW_NONE with a refusal when there is no room. */
 uint32_t tw_build_affine(tw_builder *b, const tw_poly *poly, uint32_t loop);
+/* indirect.c: what of an address or a compare's side follows from data becomes *index, with its bounds, and *poly is the rest; where there is
+ * no such thing, or nothing bounds it, *index is TW_NONE. False with a refusal. */
+bool tw_build_index(tw_builder *b, const tw_poly **poly, tw_loop scope, uint32_t *index, tw_bounds *bounds);
 bool tw_build_new_loop(tw_builder *b, uint32_t parent, uint32_t *out);
 bool tw_build_add_item(tw_builder *b, uint32_t loop, tw_item item);
 /* Puts the items of the if-loop that is item `at` of `loop` in its place; counted loops among them move to `loop`, if-loops also

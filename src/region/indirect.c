@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Indirect reads (tables by byte, masked or clamped indices): an address that is a linear one plus constant multiples of values
- * that follow from what the loop loads. Those become the read's index, if the values have bounds (bounds.h). */
+ * that follow from what the loop loads, or fold a counter. Those become the read's index, if the values have bounds (bounds.h). A check of such an index
+ * against a length is taken apart in the same way. */
 #include "region/match.h"
-
-#include "region/bounds.h"
 
 enum { UNKNOWN, STILL, MOVES, DEEPEST = 64, MOST_PARTS = 4 };
 
@@ -25,7 +24,7 @@ static bool poly_moves(tw_builder *b, const tw_poly *poly, uint32_t depth)
     return !poly;
 }
 
-/* Made of a load whose address changes in the region: the plan can't make that one on arrival. */
+/* Made of a counter, or of a load whose address changes in the region: the plan can't make that one on arrival. */
 static bool moves(tw_builder *b, tw_ir_value value, uint32_t depth)
 {
     const tw_ir_valuedata *data = &b->func->values[value];
@@ -42,12 +41,22 @@ static bool moves(tw_builder *b, tw_ir_value value, uint32_t depth)
     return yes;
 }
 
+/* `i & 3`, `i % 10`: of a counter no polynomial. */
+static bool folds(const tw_builder *b, tw_ir_value value)
+{
+    switch (b->func->insts[b->func->values[value].inst].op) {
+    case TW_OP_I32_AND: case TW_OP_I64_AND: case TW_OP_I32_REM_U: case TW_OP_I64_REM_U: case TW_OP_I32_REM_S: case TW_OP_I64_REM_S: return true;
+    default: return false;
+    }
+}
+
 static bool is_part(tw_builder *b, const tw_poly *poly, uint32_t term)
 {
     const tw_atom *atoms = poly->terms[term].atoms;
     if (!atoms[0] || atoms[1] || tw_atom_kind_of(atoms[0]) != TW_ATOM_VALUE) return false;
     tw_ir_value value = tw_atom_index(atoms[0]);
-    return tw_build_made_of_loads(b, value) && moves(b, value, 0);
+    if (b->func->values[value].kind != TW_IR_RESULT) return false;
+    return (tw_build_made_of_loads(b, value) || folds(b, value)) && moves(b, value, 0);
 }
 
 /* Takes the parts out of *poly. */
@@ -80,12 +89,11 @@ static bool find_bounds(const tw_builder *b, uint32_t index, tw_bounds *out)
     return out->least > INT32_MIN || out->most < INT32_MAX;
 }
 
-bool tw_build_index(tw_builder *b, const tw_poly **address, tw_loop scope, tw_model_access *access, uint32_t *index)
+bool tw_build_index(tw_builder *b, const tw_poly **poly, tw_loop scope, uint32_t *index, tw_bounds *bounds)
 {
     part parts[MOST_PARTS];
-    const tw_poly *rest = *address;
-    tw_bounds span;
-    uint32_t count = take_parts(b, &rest, parts);
+    const tw_poly *rest = *poly;
+    uint32_t count = rest->bits == 32 ? take_parts(b, &rest, parts) : 0;
     *index = TW_NONE;
     for (uint32_t p = 0; p < count; p++) {
         uint32_t value = value_of(b, &parts[p], scope);
@@ -94,8 +102,7 @@ bool tw_build_index(tw_builder *b, const tw_poly **address, tw_loop scope, tw_mo
         *index = value;
     }
     if (*index == TW_NONE) return true;
-    if (!find_bounds(b, *index, &span)) return *index = TW_NONE, true; /* refused later, as an address that isn't linear */
-    access->is_indirect = true, access->least = (int32_t)span.least, access->most = (int32_t)span.most;
-    *address = rest;
+    if (find_bounds(b, *index, bounds)) *poly = rest;
+    else *index = TW_NONE; /* refused later, as what isn't linear */
     return true;
 }

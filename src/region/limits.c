@@ -64,12 +64,46 @@ static const tw_poly *poly_of(tw_builder *b, tw_ir_value value, tw_loop scope)
     return tw_build_resolve(b, tw_evolution_of(b->analysis, value, scope));
 }
 
+/* A side that data move within bounds: what is left of it with the least, and with the greatest of them. Where the compare holds at both ends,
+ * and neither they nor anything between goes round (the lower one is the lower one), it holds between them. */
+typedef struct side {
+    const tw_poly *poly[2];
+    uint32_t count;
+} side;
+
+static bool side_of(tw_builder *b, const tw_poly *poly, tw_compare compare, tw_loop scope, side *out)
+{
+    uint32_t index;
+    tw_bounds bounds;
+    *out = (side){{poly}, 1};
+    if (!poly || compare <= TW_COMPARE_NE) return true;
+    const tw_poly *rest = poly;
+    if (!tw_build_index(b, &rest, scope, &index, &bounds)) return false;
+    if (index == TW_NONE) return true;
+    out->poly[0] = tw_poly_add(b->arena, rest, tw_poly_const(b->arena, 32, (uint32_t)bounds.least));
+    out->poly[1] = tw_poly_add(b->arena, rest, tw_poly_const(b->arena, 32, (uint32_t)bounds.most));
+    out->count = 2;
+    return true;
+}
+
+static bool limit_ends(tw_builder *b, const tw_ir_assume *assume, tw_compare compare, const side *s)
+{
+    bool is_signed = compare >= TW_COMPARE_LT_S && compare <= TW_COMPARE_GE_S;
+    return s->count == 1 || limit_polys(b, assume, is_signed ? TW_COMPARE_LE_S : TW_COMPARE_LE_U, s->poly[0], s->poly[1]);
+}
+
 static bool limit_values(tw_builder *b, const tw_ir_assume *assume, tw_compare compare, tw_ir_value left, tw_ir_value right)
 {
     tw_loop scope = b->loops->innermost[assume->block];
     const tw_poly *first = poly_of(b, left, scope);
     const tw_poly *second = !first ? NULL : right ? poly_of(b, right, scope) : tw_poly_const(b->arena, first->bits, 0);
-    return limit_polys(b, assume, compare, first, second);
+    side lefts, rights;
+    if (!side_of(b, first, compare, scope, &lefts) || !side_of(b, second, compare, scope, &rights)) return false;
+    if (!limit_ends(b, assume, compare, &lefts) || !limit_ends(b, assume, compare, &rights)) return false;
+    for (uint32_t l = 0; l < lefts.count; l++)
+        for (uint32_t r = 0; r < rights.count; r++)
+            if (!limit_polys(b, assume, compare, lefts.poly[l], rights.poly[r])) return false;
+    return true;
 }
 
 /* ---- conditions ---- */

@@ -97,9 +97,6 @@ bool tw_build_made_of_loads(tw_builder *b, tw_ir_value value);
 /* build.c: an operation or constant of the model. TW_NONE, with a refusal, when there is no room. */
 uint32_t tw_build_op(tw_builder *b, tw_op op, uint8_t type, uint32_t x, uint32_t y);
 uint32_t tw_build_const(tw_builder *b, uint8_t type, uint64_t bits);
-/* indirect.c: what of a read's address follows from data becomes *index, its bounds are the access's, and *address is the rest; where there
- * is no such thing, or nothing bounds it, *index is TW_NONE. False with a refusal. */
-bool tw_build_index(tw_builder *b, const tw_poly **address, tw_loop scope, tw_model_access *access, uint32_t *index);
 /* build.c: the model's value for an IR value as seen from scope. TW_NONE when there is none. */
 uint32_t tw_build_use(tw_builder *b, tw_ir_value value, tw_loop scope);
 /* build.c: `final` is `value` too when the last loops of its chain weren't entered: then it is their init. An edge from block

@@ -145,6 +145,10 @@ static bool plan_change(const copying *c, uint32_t unit, uint32_t i, const tw_le
         out->offset = least;
     }
     tw_atom counter = tw_match_counter(b, c->loop);
+    uint64_t apart;
+    bool stays = !l->is_access && poly && !tw_poly_has(poly, counter) && tw_poly_is_const(d, &apart) && !apart;
+    if (stays) /* from around the loop, and perhaps used there, too */
+        return out->affine = b->model->values[l->x].index, true;
     if (!poly || !d || !tw_poly_linear(b->arena, poly, counter, &coef, &rest)) return false;
     const tw_poly *moved = tw_poly_mul(b->arena, d, tw_poly_atom(b->arena, poly->bits, counter));
     out->affine = tw_build_affine(b, tw_poly_add(b->arena, rest, moved), c->loop);

@@ -896,6 +896,58 @@ static void draw_statements(nest *g)
     }
 }
 
+/* ---- indices that follow from data ---- */
+
+typedef struct drawn_index {
+    int expr;
+    int64_t least, most;
+} drawn_index;
+
+static int expr_i32(nest *g, int32_t value)
+{
+    number n = {.kind = NUMBER_CONST, .type = T_I32};
+    for (int r = 0; r < RUNS; r++) n.value[r] = value;
+    return add_expr(g, (expr){.kind = EXPR_NUMBER, .type = T_I32, .number = n});
+}
+
+static int expr_i32_op(nest *g, unsigned op, int a, int b)
+{
+    return expr_op(g, op, T_I32, 2, a, b, 0);
+}
+
+static int draw_byte(nest *g, int loop_)
+{
+    int array_ = array_to_read(g);
+    bool may = !elem_is_float(g->arrays[array_].elem) && g->access_count < MAX_ACCESSES;
+    if (!may) return expr_i32_op(g, 0x71, expr_load(g, loop_, T_I32), expr_i32(g, 255));
+    return add_expr(g, (expr){.kind = EXPR_LOAD, .type = T_I32, .index = add_access(g, array_, loop_, (memory_op){0x2D, 1}, false)});
+}
+
+static drawn_index draw_clamped(nest *g, int value)
+{
+    int32_t low = (int32_t)below(g, 20) - 10, high = low + 1 + (int32_t)below(g, 60);
+    int below_high = expr_op(g, OP_SELECT, T_I32, 3, value, expr_i32(g, high), expr_i32_op(g, 0x48, value, expr_i32(g, high)));
+    int both = expr_op(g, OP_SELECT, T_I32, 3, below_high, expr_i32(g, low), expr_i32_op(g, 0x4A, below_high, expr_i32(g, low)));
+    return (drawn_index){both, low, high};
+}
+
+static drawn_index draw_index_in_elements(nest *g, int loop_)
+{
+    static const int32_t masks[] = {1, 7, 15, 63, 255, 12}, divisors[] = {3, 10, 100};
+    int32_t mask = masks[below(g, 6)], divisor = divisors[below(g, 3)], bits = 1 + (int32_t)below(g, 8);
+    uint32_t form = below(g, 6);
+    if (form == 0) return (drawn_index){draw_byte(g, loop_), 0, 255};
+    bool by_counter = chance(g, 25) && loop_ != NONE;
+    int value = by_counter ? expr_counter(g, loop_, T_I32) : expr_load(g, loop_, T_I32);
+    switch (form) {
+    case 1: return (drawn_index){expr_i32_op(g, 0x71, value, expr_i32(g, mask)), 0, mask};
+    case 2: return (drawn_index){expr_i32_op(g, 0x76, value, expr_i32(g, 32 - bits)), 0, (1 << bits) - 1};
+    case 3: return (drawn_index){expr_i32_op(g, 0x70, value, expr_i32(g, divisor)), 0, divisor - 1};
+    case 4: return (drawn_index){expr_i32_op(g, 0x6F, value, expr_i32(g, divisor)), 1 - divisor, divisor - 1};
+    default: return draw_clamped(g, value);
+    }
+}
+
 /* ---- bound checks ---- */
 
 static int64_t index_at(const bound_check *c, int64_t counter, int64_t outer)
@@ -917,8 +969,8 @@ static void index_range(const nest *g, const bound_check *c, int run, bool gap, 
     *low = INT64_MAX, *high = INT64_MIN;
     for (int i = 0; i < 4; i++) {
         int64_t at = index_at(c, inner[i & 1], outer[i >> 1]) - (gap ? limit_at(c, inner[i & 1], outer[i >> 1]) : 0);
-        if (at < *low) *low = at;
-        if (at > *high) *high = at;
+        if (at + c->data_least < *low) *low = at + c->data_least;
+        if (at + c->data_most > *high) *high = at + c->data_most;
     }
 }
 
@@ -969,6 +1021,11 @@ static void draw_bound_check(nest *g, int loop_)
     bool moves = chance(g, 30), with_inner = chance(g, 50);
     c.limit_scale = (int32_t)below(g, 12) - 3;
     if (moves) c.moves = with_inner || c.outer == NONE ? loop_ : c.outer;
+    bool by_data = maybe(g, FEATURE_INDIRECT, 20), as_drawn = chance(g, 50);
+    drawn_index data = draw_index_in_elements(g, loop_);
+    c.data = NONE;
+    if (by_data) c.data = data.expr, c.data_least = data.least, c.data_most = data.most;
+    if (by_data && as_drawn) c.scale = 0, c.outer = NONE, c.moves = NONE;
     draw_limit(g, &c);
     c.wide = chance(g, 25);
     c.remembers = chance(g, 40);
@@ -991,55 +1048,6 @@ static void draw_bound_checks(nest *g)
 }
 
 /* ---- addresses that follow from data ---- */
-
-typedef struct drawn_index {
-    int expr;
-    int64_t least, most;
-} drawn_index;
-
-static int expr_i32(nest *g, int32_t value)
-{
-    number n = {.kind = NUMBER_CONST, .type = T_I32};
-    for (int r = 0; r < RUNS; r++) n.value[r] = value;
-    return add_expr(g, (expr){.kind = EXPR_NUMBER, .type = T_I32, .number = n});
-}
-
-static int expr_i32_op(nest *g, unsigned op, int a, int b)
-{
-    return expr_op(g, op, T_I32, 2, a, b, 0);
-}
-
-static int draw_byte(nest *g, int loop_)
-{
-    int array_ = array_to_read(g);
-    bool may = !elem_is_float(g->arrays[array_].elem) && g->access_count < MAX_ACCESSES;
-    if (!may) return expr_i32_op(g, 0x71, expr_load(g, loop_, T_I32), expr_i32(g, 255));
-    return add_expr(g, (expr){.kind = EXPR_LOAD, .type = T_I32, .index = add_access(g, array_, loop_, (memory_op){0x2D, 1}, false)});
-}
-
-static drawn_index draw_clamped(nest *g, int value)
-{
-    int32_t low = (int32_t)below(g, 20) - 10, high = low + 1 + (int32_t)below(g, 60);
-    int below_high = expr_op(g, OP_SELECT, T_I32, 3, value, expr_i32(g, high), expr_i32_op(g, 0x48, value, expr_i32(g, high)));
-    int both = expr_op(g, OP_SELECT, T_I32, 3, below_high, expr_i32(g, low), expr_i32_op(g, 0x4A, below_high, expr_i32(g, low)));
-    return (drawn_index){both, low, high};
-}
-
-static drawn_index draw_index_in_elements(nest *g, int loop_)
-{
-    static const int32_t masks[] = {1, 7, 15, 63, 255, 12}, divisors[] = {3, 10, 100};
-    int32_t mask = masks[below(g, 6)], divisor = divisors[below(g, 3)], bits = 1 + (int32_t)below(g, 8);
-    uint32_t form = below(g, 6);
-    if (form == 0) return (drawn_index){draw_byte(g, loop_), 0, 255};
-    int value = expr_load(g, loop_, T_I32);
-    switch (form) {
-    case 1: return (drawn_index){expr_i32_op(g, 0x71, value, expr_i32(g, mask)), 0, mask};
-    case 2: return (drawn_index){expr_i32_op(g, 0x76, value, expr_i32(g, 32 - bits)), 0, (1 << bits) - 1};
-    case 3: return (drawn_index){expr_i32_op(g, 0x70, value, expr_i32(g, divisor)), 0, divisor - 1};
-    case 4: return (drawn_index){expr_i32_op(g, 0x6F, value, expr_i32(g, divisor)), 1 - divisor, divisor - 1};
-    default: return draw_clamped(g, value);
-    }
-}
 
 static void draw_index(nest *g, int access_)
 {

@@ -178,9 +178,11 @@ typedef enum check_form {
     CHECK_FORMS
 } check_form;
 
-typedef struct bound_check { /* counter·scale (+ the outer counter·outer_scale) + add, as i32, against the limit */
+typedef struct bound_check { /* counter·scale (+ the outer counter·outer_scale) + add (+ data), as i32, against the limit */
     int loop, outer; /* NONE */
     int32_t scale, outer_scale, add;
+    int data;        /* expr, or NONE */
+    int64_t data_least, data_most;
     number limit;
     int moves;       /* loop whose counter·limit_scale is added to the limit; NONE */
     int32_t limit_scale;

@@ -271,8 +271,12 @@ static void write_index(writer *w, const bound_check *c)
         emit_op(w->out, 0x6C);
         emit_op(w->out, 0x6A);
     }
-    if (!c->add) return;
-    write_i32(w, c->add);
+    if (c->add) {
+        write_i32(w, c->add);
+        emit_op(w->out, 0x6A);
+    }
+    if (c->data == NONE) return;
+    write_expr(w, c->data);
     emit_op(w->out, 0x6A);
 }
 

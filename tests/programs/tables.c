@@ -35,9 +35,19 @@ KERNEL void by_two(int n, uint8_t *q, const uint8_t *p, const uint8_t *t) { for 
 KERNEL void fields(int n, uint32_t *y, const uint8_t *p, const uint32_t *u) { for (int i = 0; i < n; i++) { y[2 * i] = u[2 * p[i]]; y[2 * i + 1] = u[2 * p[i] + 1]; } }
 KERNEL void mixed(int n, double *d, const uint8_t *p, const double *t, const double *a) { for (int i = 0; i < n; i++) d[i] = t[p[i]] + a[i]; }
 KERNEL void moving(int n, uint8_t *q, const uint8_t *p, const uint8_t *t) { for (int i = 0; i < n; i++) q[i] = t[i + (p[i] & 7)]; }
+KERNEL void folded(int n, uint8_t *q, const uint8_t *p, const uint8_t *t) { for (int i = 0; i < n; i++) q[i] = p[i] > t[i & 15] ? t[i % 10] : (uint8_t)i; }
+KERNEL void wrapped(int n, int m, float *f, const float *t) { for (int y = 0; y < n; y++) for (int x = 0; x < m; x++) f[y * m + x] = t[16 * (y & 15) + (x & 15)]; }
 KERNEL void histogram(int n, uint32_t *y, const uint8_t *p) { for (int i = 0; i < n; i++) y[p[i]]++; }
 KERNEL void gathered(int n, float *f, const float *t, const uint32_t *x) { for (int i = 0; i < n; i++) f[i] = t[x[i] % 65536u]; }
 KERNEL void automaton(int n, uint8_t *q, const uint8_t *p, const uint8_t *t) { int s = 0; for (int i = 0; i < n; i++) { s = t[4 * (s & 63) + (p[i] & 3)]; q[i] = (uint8_t)s; } }
+
+/* Checked: what fails is told, with what has been stored before it. */
+typedef struct table { const uint8_t *at; uint32_t count; } table;
+__attribute__((noinline, noreturn, cold)) static void fail(uint32_t index, uint32_t count) { printf("index %u of %u\n", index, count); SHOW("Q", Q); exit(0); }
+static inline uint8_t get(table t, uint32_t i) { if (i >= t.count) fail(i, t.count); return t.at[i]; }
+KERNEL void checked(int n, uint8_t *q, const uint8_t *p, table t) { for (int i = 0; i < n; i++) q[i] = get(t, p[i]); }
+KERNEL void checked_rows(int n, int m, uint8_t *q, const uint8_t *p, table t) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) q[i * m + j] = get(t, (uint32_t)(i * 16) + p[j]); }
+KERNEL void checked_centred(int n, uint8_t *q, const int8_t *p, table t) { for (int i = 0; i < n; i++) q[i] = get(t, (uint32_t)(p[i] + 128)); }
 
 static void fill_floats(float *floats, size_t count)
 {
@@ -66,10 +76,16 @@ int main(void)
         RUN(remainders(n, D, X, DT)); RUN(bits(n, Q, L, T)); RUN(window(root, root, F, P, FT)); RUN(two_steps(n, Q, P, T)); RUN(if_set(n, Q, P, T));
         RUN(rows(root, root, D, P, DT)); RUN(table_by_row(root, root, Q, P, T)); RUN(sums(root, root, F, P, FT)); RUN(by_two(n, Q, P, T));
         RUN(fields(half, Y, P, U)); RUN(mixed(n, D, P, DT, D)); RUN(moving(n, Q, P, T)); RUN(histogram(n, Y, P)); RUN(gathered(n, F, FT, X)); RUN(automaton(n, Q, P, T));
+        RUN(folded(n, Q, P, T)); RUN(wrapped(root, root, F, FT)); RUN(folded(n, Q, P, Q)); RUN(folded(n, Q, P, Q + 20)); RUN(wrapped(root, root, F, F + 256));
         /* The table is among what is stored to. */
         RUN(bytes(n < 256 ? n : 256, T, P, T)); RUN(bytes(n, Q, P, Q + 10)); RUN(bytes(n, P, P, P)); RUN(bytes(n, Q, P, Q + N)); RUN(bytes(n, Q + 512, P, Q + 256));
         RUN(bytes(n, Q + 256, P, Q)); RUN(bytes(n, Q + 255, P, Q)); RUN(floats(n, F, P, F)); RUN(masked(n < 128 ? n : 128, DT, X, DT + 128)); RUN(masked(n < 128 ? n : 128, DT + 128, X, DT));
         RUN(channels(n, P, P + N, T, T + 256)); RUN(two_steps(n, Q, Q, T)); RUN(moving(n, T, P, T)); RUN(fields(half, U, P, U)); RUN(signed_bytes(n, F, (int8_t *)P, F + 128));
+        RUN(checked(n, Q, P, (table){T, 256})); RUN(checked(n, Q, P, (table){T, 768})); RUN(checked_centred(n, Q, (int8_t *)P, (table){T, 256}));
+        RUN(checked_rows(root, root, Q, P, (table){T, 255u + 26 * 16}));
     }
-    return 0;
+    reset();
+    for (int i = 0; i < N; i++) P[i] = (uint8_t)(i == 600 ? 200 : P[i] % 200);
+    checked(N, Q, P, (table){T, 200});
+    return 1;
 }
