@@ -2,7 +2,7 @@
 
 /* Random loop nests: original against kernels.
  *
- *   nests --seconds T [--least N] [--jobs J] [--start SEED] [--offloaded PERCENT]   as many nests as fit; fails when fewer than N
+ *   nests --seconds T [--least N] [--jobs J] [--start SEED] [--offloaded PERCENT]   as many nests as fit, and at least N
  *                                                     were compared, or fewer than PERCENT of them reached a kernel
  *   nests --count N …                                 exactly N
  *   nests … --stop N                                  no more after N failures, which aren't made smaller
@@ -125,7 +125,7 @@ static void run_job(const settings *s, board *b, uint32_t index, double end)
 {
     for (;;) {
         uint64_t batch = atomic_fetch_add(&b->next, 1);
-        if (s->count ? batch * CLASS_SIZE >= s->count : now() > end) break;
+        if (s->count ? batch * CLASS_SIZE >= s->count : batch * CLASS_SIZE >= s->least && now() > end) break;
         if (s->stop && atomic_load(&b->failures) >= s->stop) break;
         uint64_t failures = b->jobs[index].failures;
         run_batch(s, batch, &b->jobs[index]);

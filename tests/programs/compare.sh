@@ -26,7 +26,7 @@ check() { # ORIGINAL NAME OPTION…
 run off --offload off
 tail -1 "$folder/off" | grep -qx "left with 0" || { tail -5 "$folder/off"; exit 1; }
 [ "$(wc -l <"$folder/off")" -gt 20 ] || { echo "the program says too little"; exit 1; }
-check off one --offload force --threads 1 --no-cache
+check off one --offload force --threads 1 --cache-dir "$folder/cache"
 check off four --offload force --threads 4 --cache-dir "$folder/cache"
 check off again --offload force --threads 4 --cache-dir "$folder/cache"
 check off auto --offload auto --cache-dir "$folder/other"
