@@ -300,6 +300,12 @@ int32_t tw_instance_exit_code(const tw_instance *instance);
  * size. Not while a call runs. */
 tw_status tw_instance_memory(tw_instance *instance, const char *name, uint8_t **base, size_t *size, tw_error *error);
 
+/* The value of an exported global; of a funcref only whether it is null. What a guest exports as immutable can so be made anew
+ * for another one (tw_global_new). TW_NOT_FOUND; TW_BUSY during a call, also of another instance that has the same global of the host's. */
+tw_status tw_instance_global_get(tw_instance *instance, const char *name, tw_val *out, tw_error *error);
+/* Of a mutable one; a funcref can be set to null. TW_INVALID_ARGUMENT for an immutable one or another type's value. */
+tw_status tw_instance_global_set(tw_instance *instance, const char *name, const tw_val *value, tw_error *error);
+
 /* ---- pools ---- */
 
 /* Instances of one module that are used again: to take one costs microseconds. What comes out is as tw_instance_spawn would make it,

@@ -26,11 +26,10 @@ void tw_table_free(tw_table *table)
 
 static tw_status take_types(const tw_val_kind *kinds, size_t count, uint8_t *to, tw_error *error)
 {
-    static const uint8_t types[] = {[TW_VAL_I32] = TW_I32, [TW_VAL_I64] = TW_I64, [TW_VAL_F32] = TW_F32, [TW_VAL_F64] = TW_F64, [TW_VAL_V128] = TW_V128};
     for (size_t i = 0; i < count; i++) {
         if ((unsigned)kinds[i] > TW_VAL_V128)
             return tw_fail(error, TW_INVALID_ARGUMENT, "tw_table_set: the function has a parameter or result that can't cross");
-        to[i] = types[kinds[i]];
+        to[i] = tw_val_type(kinds[i]);
     }
     return TW_OK;
 }

@@ -26,6 +26,11 @@ struct tw_global {
     const void *holder;       /* whose guest code runs with it; or NULL */
 };
 
+uint8_t tw_val_type(tw_val_kind kind);
+tw_val tw_val_of(uint8_t type, const tw_raw *raw);
+/* Only the value's bytes; the rest is zero. */
+tw_raw tw_val_raw(const tw_val *value);
+
 /* Those of one instance, in the order of its module's imports. */
 typedef struct tw_lent_globals {
     tw_global **items;

@@ -10,13 +10,6 @@
 
 /* ---- values ---- */
 
-static uint8_t type_of(tw_val_kind kind)
-{
-    static const uint8_t types[] = {[TW_VAL_I32] = TW_I32, [TW_VAL_I64] = TW_I64, [TW_VAL_F32] = TW_F32,
-                                    [TW_VAL_F64] = TW_F64, [TW_VAL_V128] = TW_V128, [TW_VAL_FUNCREF] = TW_FUNCREF};
-    return (unsigned)kind <= TW_VAL_FUNCREF ? types[kind] : TW_TYPE_NONE;
-}
-
 static tw_val_kind kind_of(uint8_t type)
 {
     return type == TW_I32 ? TW_VAL_I32 : type == TW_I64 ? TW_VAL_I64 : type == TW_F32 ? TW_VAL_F32 :
@@ -105,7 +98,7 @@ static bool same_types(const uint8_t *types, uint32_t count, const tw_val_kind *
 {
     if (count != kind_count) return false;
     for (uint32_t i = 0; i < count; i++)
-        if (types[i] == TW_FUNCREF || types[i] != type_of(kinds[i])) return false;
+        if (types[i] == TW_FUNCREF || types[i] != tw_val_type(kinds[i])) return false;
     return true;
 }
 

@@ -234,6 +234,9 @@ tw_status tw_runtime_call(tw_instance *instance, const char *name, const tw_val 
                           tw_val *results, size_t result_count, tw_error *error);
 /* name NULL: memory 0, whether it is exported or not. */
 tw_status tw_runtime_memory(tw_instance *instance, const char *name, uint8_t **base, size_t *size, tw_error *error);
+tw_status tw_runtime_global_get(tw_instance *instance, const char *name, tw_val *out, tw_error *error);
+/* The value's kind is a kind, and a funcref is null. */
+tw_status tw_runtime_global_set(tw_instance *instance, const char *name, const tw_val *value, tw_error *error);
 /* The user's memory 0; NULL when the module has none. */
 tw_slot *tw_runtime_slot(const tw_module *module, const tw_store *store);
 /* TW_IO when a page whose file was gone has been read: it was zero, and not what the guest had. */

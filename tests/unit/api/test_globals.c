@@ -415,6 +415,77 @@ static void while_a_guest_runs_with_it_others_are_busy(void **state)
     tw_module_free(module);
 }
 
+/* ---- exported ones ---- */
+
+static void exported_globals_are_read_and_set(void **state)
+{
+    (void)state;
+    use_handlers();
+    static const char text[] =
+        "(module (import \"env\" \"g\" (global $g (mut i32))) (memory (export \"memory\") 1) (global $base (export \"base\") i32 (i32.const 1024)) (global $a (export \"a\") (mut i64) (i64.const -5))"
+        "(global (export \"v\") (mut v128) (v128.const i32x4 1 2 3 4)) (global $r (export \"r\") (mut funcref) (ref.func $f)) (export \"g\" (global $g)) (func $f (export \"f\"))"
+        "(func (export \"sum\") (result i32) (i32.add (global.get $g) (i32.wrap_i64 (global.get $a)))) (func (export \"null\") (result i32) (ref.is_null (global.get $r)))"
+        "(func (export \"put\") (param i32) (global.set $g (local.get 0))))";
+    tw_module *module = module_of(text);
+    tw_global *global = global_of(i32(30), true);
+    tw_instance *instance = spawn_with(module, global);
+    tw_val value, wide = {TW_VAL_I64, {.i64 = 12}}, null = {TW_VAL_FUNCREF, {.i64 = 0}}, some = {TW_VAL_FUNCREF, {.i64 = 1}}, none = {(tw_val_kind)77, {.i64 = 0}};
+    OK(tw_instance_global_get(instance, "base", &value, &error));
+    assert_int_equal(value.of.i32, 1024);
+    assert_int_equal(value.kind, TW_VAL_I32);
+    OK(tw_instance_global_get(instance, "a", &value, &error));
+    assert_int_equal(value.of.i64, -5);
+    OK(tw_instance_global_get(instance, "v", &value, &error));
+    assert_memory_equal(value.of.v128, "\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0", 16);
+    OK(tw_instance_global_get(instance, "r", &value, &error));
+    assert_int_equal(value.of.i64, 1);
+    assert_int_equal(result(instance, module, "sum", 0), 25);
+    OK(tw_instance_global_set(instance, "a", &wide, &error));
+    assert_int_equal(result(instance, module, "sum", 0), 42);
+    OK(tw_instance_global_set(instance, "r", &null, &error));
+    assert_int_equal(result(instance, module, "null", 0), 1);
+    value = i32(100); /* the host's own, by its instance's name for it */
+    OK(tw_instance_global_set(instance, "g", &value, &error));
+    assert_int_equal(value_of(global), 100);
+    set(global, 7);
+    OK(tw_instance_global_get(instance, "g", &value, &error));
+    assert_int_equal(value.of.i32, 7);
+    assert_int_equal(tw_instance_global_set(instance, "base", &value, &error), TW_INVALID_ARGUMENT);
+    assert_int_equal(tw_instance_global_set(instance, "g", &wide, &error), TW_INVALID_ARGUMENT);
+    assert_int_equal(tw_instance_global_set(instance, "r", &some, &error), TW_INVALID_ARGUMENT);
+    assert_int_equal(tw_instance_global_set(instance, "a", &none, &error), TW_INVALID_ARGUMENT);
+    assert_int_equal(tw_instance_global_set(instance, "f", &value, &error), TW_NOT_FOUND);
+    assert_int_equal(tw_instance_global_get(instance, "nothing", &value, &error), TW_NOT_FOUND);
+    assert_int_equal(tw_instance_global_get(instance, NULL, &value, &error), TW_INVALID_ARGUMENT);
+    assert_int_equal(value_of(global), 7);
+    assert_int_equal(result(instance, module, "sum", 0), 19);
+    tw_instance_free(instance);
+    tw_global_free(global);
+    tw_module_free(module);
+}
+
+static void what_the_host_sets_is_captured_and_reset(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of("(module (memory (export \"memory\") 1) (global $a (export \"a\") (mut i32) (i32.const 5)) (func (export \"get\") (result i32) (global.get $a)))");
+    tw_instance_pool *pool = pool_of(module, NULL);
+    tw_instance *instance = take(pool), *copy;
+    tw_val value = i32(6);
+    OK(tw_instance_global_set(instance, "a", &value, &error));
+    file f = capture(instance, writer);
+    copy = restore(module, f);
+    assert_int_equal(result(copy, module, "get", 0), 6);
+    tw_instance_pool_give(pool, instance);
+    assert_int_equal(tw_instance_global_get(instance, "a", &value, &error), TW_INVALID_ARGUMENT); /* the pool's */
+    instance = take(pool);
+    assert_int_equal(result(instance, module, "get", 0), 5);
+    tw_instance_free(copy), tw_instance_free(instance);
+    tw_instance_pool_free(pool);
+    free(f.bytes);
+    tw_module_free(module);
+}
+
 /* ---- snapshots ---- */
 
 static const char kept_text[] =
@@ -636,6 +707,8 @@ int main(void)
         cmocka_unit_test(what_a_start_function_sets_stays_when_it_traps),
         cmocka_unit_test(one_global_under_two_names_is_one),
         cmocka_unit_test(while_a_guest_runs_with_it_others_are_busy),
+        cmocka_unit_test(exported_globals_are_read_and_set),
+        cmocka_unit_test(what_the_host_sets_is_captured_and_reset),
         cmocka_unit_test(captured_values_come_back),
         cmocka_unit_test(a_pools_instances_are_as_fresh_ones),
         cmocka_unit_test(pools_begin_with_snapshots_where_nothing_is_shared),
