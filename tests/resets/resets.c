@@ -49,6 +49,9 @@ typedef struct side {
     tw_wasi_dir dir;
     tw_wasi_options wasi;
     tw_import_func import;
+    tw_import_memory memory; /* and the table: a new one in each instance */
+    tw_import_table table;
+    tw_import_global globals[2];
     tw_spawn_options options;
     tw_instance *instance;
     tw_status status; /* of the start */
@@ -145,6 +148,37 @@ static tw_status poke(void *context, tw_host_call *in, const tw_val *args, tw_va
     return TW_OK;
 }
 
+static tw_global *global_of(int32_t value, bool is_mutable)
+{
+    tw_val val = {TW_VAL_I32, {.i32 = value}};
+    tw_global *global;
+    OK(tw_global_new(engine, &val, is_mutable, &global, &error));
+    return global;
+}
+
+static void lend(side *s)
+{
+    s->memory = (tw_import_memory){"h", "m", NULL};
+    s->table = (tw_import_table){"h", "t", NULL};
+    s->globals[0] = (tw_import_global){"h", "place", global_of(STATE_PLACE, false)};
+    s->globals[1] = (tw_import_global){"h", "shared", global_of(0, true)};
+    s->options.memories = &s->memory, s->options.memory_count = 1;
+    s->options.tables = &s->table, s->options.table_count = 1;
+    s->options.globals = s->globals, s->options.global_count = 2;
+}
+
+static void take_back(side *s)
+{
+    for (int i = 0; i < 2; i++) tw_global_free(s->globals[i].global);
+}
+
+/* What guests have made of it is the host's: it isn't reset. */
+static void renew_global(const side *s)
+{
+    tw_val value = {TW_VAL_I32, {.i32 = -5}};
+    OK(tw_global_set(s->globals[1].global, &value, &error));
+}
+
 static void begin_side(side *s, const char *what, const trial *t, bool offloads)
 {
     static const char *const args[] = {"guest", "one"}, *const env[] = {"KEY=value"};
@@ -165,10 +199,12 @@ static void begin_side(side *s, const char *what, const trial *t, bool offloads)
     if (!offloads) s->options.kernel_cache = NULL;
     if (t->guest.has_wasi) s->options.wasi = &s->wasi;
     s->options.imports = &s->import, s->options.import_count = 1;
+    lend(s);
 }
 
 static void end_side(side *s)
 {
+    take_back(s);
     nftw(s->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     rmdir(s->folder);
     unlink(s->output);
@@ -179,6 +215,7 @@ static void end_side(side *s)
 static void start_side(side *s, trial *t)
 {
     renew_folder(s);
+    renew_global(s);
     size_t idle = t->pool ? tw_instance_pool_idle(t->pool) : 0;
     s->instance = NULL;
     s->status = s == &t->pooled ? tw_instance_pool_take(t->pool, &s->instance, &error)
@@ -292,7 +329,7 @@ static void spoil(trial *t)
         if (t->guest.has_memory && !tw_instance_memory(s->instance, "memory", &memory, &size, &error) && size) memory[t->seed * 7919 % size] ^= 1;
         break;
     case 'g':
-        if (tw_own_export(store, "global", 6, TW_HANDLE_GLOBAL, &handle)) { /* the vector */
+        if (tw_own_export(store, "global", 6 + t->guest.has_place, TW_HANDLE_GLOBAL, &handle)) { /* the vector */
             tw_raw value = {.i64 = 5};
             tw_store_global_set(store, &handle, TW_V128, &value);
         }
@@ -336,6 +373,7 @@ static void go_on_restored(trial *t, random_state *g)
     restored.what = "the restored one";
     restored.wasi.arg_count = restored.wasi.env_count = 0;
     if (restored.options.wasi) restored.options.wasi = &restored.wasi;
+    lend(&restored);
     OK(tw_instance_restore(t->module, snapshot, &restored.options, &restored.instance, &error));
     tw_snapshot_free(snapshot);
     same_capture(t, &t->pooled, &restored);
@@ -347,6 +385,7 @@ static void go_on_restored(trial *t, random_state *g)
         }
     same_memory(t, &t->pooled, &restored);
     tw_instance_free(restored.instance);
+    take_back(&restored);
 }
 
 static void use_all(trial *t, random_state *g)

@@ -3,7 +3,8 @@
 #define TW_TEST_RANDOM_STATE_H
 
 /* Random modules in text form that have and change everything an instance's state consists of: memory of any size with active and
- * passive data, tables and elements, globals of every type, a start function, imports of the host's and of WASI's. Exports:
+ * passive data, tables and elements, globals of every type, a start function, imports of the host's and of WASI's. Memory, the first
+ * table, and two globals, "place" (immutable: STATE_PLACE) and "shared" (an i32, mutable), may be imports from "h". Exports:
  *
  *   op0 … (param i32) → i32     a few random statements; they may trap, and a few of them drop segments or grow a table
  *   globals, vector, refs       → what the globals hold
@@ -19,13 +20,14 @@
 
 #include "base/bytes.h"
 
-enum { STATE_OPS = 10, STATE_LEAVES = 6, STATE_TABLES = 3, STATE_SEGMENTS = 6 };
+enum { STATE_OPS = 10, STATE_LEAVES = 6, STATE_TABLES = 3, STATE_SEGMENTS = 6, STATE_PLACE = 24 };
 
 typedef struct random_state {
     tw_bytes out;
     uint64_t seed;
     uint32_t pages, max_pages;   /* pages 0 and has_memory: begins empty */
     bool has_memory, has_wasi, has_host, has_start, has_loops, no_max;
+    bool lends_memory, lends_table, has_place, has_shared; /* imported */
     uint32_t tables, table_size[STATE_TABLES], table_max[STATE_TABLES];
     uint32_t passive_data, passive_elems;
     uint32_t spoilers; /* one statement in so many drops a segment or grows a table; 0 = none */
@@ -198,7 +200,18 @@ static inline void state_imports(random_state *g)
         {"fd_filestat_set_size", "i32 i64"}};
     for (size_t i = 0; g->has_wasi && i < sizeof wasi / sizeof *wasi; i++)
         SAY("(import \"wasi_snapshot_preview1\" \"%s\" (func $%s (param %s) (result i32)))\n", wasi[i].name, wasi[i].name, wasi[i].params);
+    if (g->has_place) SAY("(import \"h\" \"place\" (global $place i32))\n");
     if (g->has_host) SAY("(import \"h\" \"poke\" (func $poke (param i32) (result i32)))\n");
+    if (g->lends_table) SAY("(import \"h\" \"t\" (table $t0 %u %u funcref))\n", g->table_size[0], g->table_max[0]);
+    if (g->has_shared) SAY("(import \"h\" \"shared\" (global $i1 (mut i32)))\n");
+}
+
+/* Where a segment lies. */
+static inline void state_place(random_state *g, uint32_t at)
+{
+    if (!g->has_place || state_pick(g, 2)) SAY("(i32.const %u)", at);
+    else if (state_pick(g, 2)) SAY("(i32.add (global.get $place) (i32.const %d))", (int)at - STATE_PLACE);
+    else SAY("(i32.sub (i32.const %u) (i32.mul (global.get $place) (i32.const 3)))", at + 3 * STATE_PLACE);
 }
 
 static inline void state_data(random_state *g)
@@ -209,7 +222,11 @@ static inline void state_data(random_state *g)
         uint32_t length = passive ? 4 + state_pick(g, 20) : state_pick(g, state_pick(g, 8) ? 60 : 30000);
         if (!passive && length > bytes) continue;
         if (passive) SAY("(data $passive%u \"", g->passive_data++);
-        else SAY("(data (i32.const %u) \"", length == bytes ? 0 : state_pick(g, bytes - length + 1));
+        else {
+            SAY("(data ");
+            state_place(g, length == bytes ? 0 : state_pick(g, bytes - length + 1));
+            SAY(" \"");
+        }
         for (uint32_t j = 0; j < length; j++) SAY("%c", 'a' + state_pick(g, 26));
         SAY("\")\n");
     }
@@ -217,10 +234,12 @@ static inline void state_data(random_state *g)
 
 static inline void state_tables(random_state *g)
 {
-    for (uint32_t t = 0; t < g->tables; t++) SAY("(table $t%u %u %u funcref)\n", t, g->table_size[t], g->table_max[t]);
+    for (uint32_t t = g->lends_table; t < g->tables; t++) SAY("(table $t%u %u %u funcref)\n", t, g->table_size[t], g->table_max[t]);
     for (uint32_t t = 0; t < g->tables; t++) {
         uint32_t count = g->table_size[t] ? state_pick(g, g->table_size[t] + 1) : 0;
-        SAY("(elem (table $t%u) (i32.const %u) func", t, count ? state_pick(g, g->table_size[t] - count + 1) : 0);
+        SAY("(elem (table $t%u) ", t);
+        state_place(g, count ? state_pick(g, g->table_size[t] - count + 1) : 0);
+        SAY(" func");
         for (uint32_t i = 0; i < count; i++) SAY(" $leaf%u", state_pick(g, STATE_LEAVES));
         SAY(")\n");
     }
@@ -256,6 +275,10 @@ static inline void state_shape(random_state *g)
     g->tables = state_pick(g, STATE_TABLES + 1);
     for (uint32_t t = 0; t < g->tables; t++) g->table_size[t] = state_pick(g, 10) ? 1 + state_pick(g, 7) : 0, g->table_max[t] = g->table_size[t] + state_pick(g, 5);
     g->spoilers = state_pick(g, 4) ? 0 : 20;
+    g->lends_memory = g->has_memory && state_pick(g, 4) == 0;
+    g->lends_table = g->tables && state_pick(g, 4) == 0;
+    g->has_place = state_pick(g, 3) == 0;
+    g->has_shared = state_pick(g, 4) == 0;
 }
 
 static inline void state_generate(random_state *g)
@@ -263,11 +286,14 @@ static inline void state_generate(random_state *g)
     state_shape(g);
     SAY("(module\n(type $leaf (func (result i32)))\n");
     state_imports(g);
-    if (g->has_memory && g->no_max) SAY("(memory (export \"memory\") %u)\n", g->pages);
-    else if (g->has_memory) SAY("(memory (export \"memory\") %u %u)\n", g->pages, g->max_pages);
-    SAY("(global $k i32 (i32.const 77)) (global $i0 (mut i32) (i32.const %u)) (global $i1 (mut i32) (i32.const -5)) (global $l (mut i64) (i64.const %u))\n"
+    const char *lent = g->lends_memory ? " (import \"h\" \"m\")" : "";
+    if (g->has_memory && g->no_max) SAY("(memory (export \"memory\")%s %u)\n", lent, g->pages);
+    else if (g->has_memory) SAY("(memory (export \"memory\")%s %u %u)\n", lent, g->pages, g->max_pages);
+    if (!g->has_shared) SAY("(global $i1 (mut i32) (i32.const -5))");
+    SAY("(global $k i32 (%s)) (global $i0 (mut i32) (i32.const %u)) (global $l (mut i64) (i64.const %u))\n"
         "(global $f (mut f32) (f32.const 1.25)) (global $d (mut f64) (f64.const -0x1.8p-1040)) (global $v (mut v128) (v128.const i32x4 1 %u 3 4))\n"
-        "(global $r (mut funcref) (ref.func $leaf%u))\n", state_pick(g, 1000), state_pick(g, 1000), state_pick(g, 1000), state_pick(g, STATE_LEAVES));
+        "(global $r (mut funcref) (ref.func $leaf%u))\n", g->has_place ? "global.get $place" : "i32.const 77", state_pick(g, 1000), state_pick(g, 1000),
+        state_pick(g, 1000), state_pick(g, STATE_LEAVES));
     if (g->has_memory) state_data(g);
     state_tables(g);
     for (uint32_t i = 0; i < STATE_LEAVES; i++) {
