@@ -8,6 +8,7 @@
 
 #include "region/doomed.h"
 #include "region/lanes.h"
+#include "region/stale.h"
 #include "wasm/exposed.h"
 
 bool tw_refuse(tw_reason *reason, tw_refusal refusal, const char *format, ...)
@@ -320,24 +321,36 @@ static void choose(choice *c, uint32_t local)
     c->locals[c->count++] = local;
 }
 
+/* Handed from iteration to iteration. */
+static bool is_own(const tw_ir_func *func, tw_ir_block header, tw_ir_value value)
+{
+    return func->values[value].kind == TW_IR_PARAM && func->values[value].block == header;
+}
+
+static bool is_only_read(const tw_nest *nest, uint32_t local)
+{
+    return (nest->touched[local] & TW_NEST_TOUCHED) == TW_NEST_READ;
+}
+
 /* The scalars that a vector from outside is made of: each must be in a local that the nest doesn't write. */
-static bool choose_makings(choice *c, const tw_nest *nest, const tw_ir_func *func, const tw_ir_blockdata *header, tw_ir_value value, uint32_t depth)
+static bool choose_makings(choice *c, const tw_nest *nest, const bool *stale, const tw_ir_func *func, const tw_ir_blockdata *header, tw_ir_value value,
+                           uint32_t depth)
 {
     const tw_ir_valuedata *data = &func->values[value];
     if (data->kind == TW_IR_CONST) return true;
     for (uint32_t x = 0; x < func->local_count; x++) {
         if (header->local_values[x] != value || !is_passable(func->local_types[x]) || nest->touched[x] & TW_NEST_WRITTEN) continue;
-        return choose(c, x), true;
+        if (!stale[x] || is_only_read(nest, x)) return choose(c, x), true;
     }
     if (data->kind != TW_IR_RESULT || depth > 8 || tw_op_describe(func->insts[data->inst].op)->kind != TW_KIND_PURE) return false;
     const tw_ir_inst *inst = &func->insts[data->inst];
     for (uint32_t a = 0; a < inst->arg_count; a++)
-        if (!choose_makings(c, nest, func, header, inst->args[a], depth + 1)) return false;
+        if (!choose_makings(c, nest, stale, func, header, inst->args[a], depth + 1)) return false;
     return true;
 }
 
 /* Vectors aren't passed: those that matter on arrival must be constants, or made of scalars that are. */
-static bool choose_for_vectors(const tw_nest *nest, tw_analysis *analysis, tw_loop loop, choice *out, tw_reason *reason)
+static bool choose_for_vectors(const tw_nest *nest, const bool *stale, tw_analysis *analysis, tw_loop loop, choice *out, tw_reason *reason)
 {
     const tw_ir_func *func = tw_analysis_func(analysis);
     tw_ir_block header = tw_analysis_loops(analysis)->items[loop].header;
@@ -347,28 +360,35 @@ static bool choose_for_vectors(const tw_nest *nest, tw_analysis *analysis, tw_lo
         if (func->local_types[x] != TW_V128 || !(nest->touched[x] & TW_NEST_TOUCHED)) continue;
         out->keeps_vectors |= (nest->touched[x] & TW_NEST_WRITTEN) != 0;
         if (!at || !has_uses(analysis, loop, at)) continue;
-        bool own = func->values[at].kind == TW_IR_PARAM && func->values[at].block == header; /* what an iteration hands on */
-        if (own || !choose_makings(out, nest, func, block, at, 0)) return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "local %u of type v128", x);
+        if (is_own(func, header, at) || !choose_makings(out, nest, stale, func, block, at, 0)) return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "local %u of type v128", x);
     }
     return true;
 }
 
-/* The locals that the stub passes: those the loop only reads, then those it writes that matter on arrival (or, when
- * something is live after the loop, all that it writes). */
-static bool choose_locals(const tw_nest *nest, tw_analysis *analysis, tw_loop loop, bool live_outs, tw_arena *arena,
+/* Whether the local is where its value is read from on arrival. Constants need no local. */
+static bool tells(const tw_nest *nest, const bool *stale, const tw_ir_func *func, tw_ir_block header, uint32_t local)
+{
+    tw_ir_value at = func->blocks[header].local_values[local];
+    if (!at || func->values[at].kind == TW_IR_CONST) return false;
+    return is_own(func, header, at) || is_only_read(nest, local) || !stale[local];
+}
+
+/* The locals that the stub passes: those the loop only reads, then those it writes that matter on arrival (or, when `all`, all that
+ * it writes). */
+static bool choose_locals(const tw_nest *nest, const bool *stale, tw_analysis *analysis, tw_loop loop, bool all, tw_arena *arena,
                           choice *out, tw_reason *reason)
 {
     const tw_ir_func *func = tw_analysis_func(analysis);
-    const tw_ir_blockdata *block = &func->blocks[tw_analysis_loops(analysis)->items[loop].header];
+    tw_ir_block header = tw_analysis_loops(analysis)->items[loop].header;
     out->locals = TW_NEW_ARRAY(arena, uint32_t, func->local_count);
     if (!out->locals) return out_of_memory(reason);
-    if (!choose_for_vectors(nest, analysis, loop, out, reason)) return false;
+    if (!choose_for_vectors(nest, stale, analysis, loop, out, reason)) return false;
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t x = 0; x < func->local_count; x++) {
             bool written = nest->touched[x] & TW_NEST_WRITTEN;
-            tw_ir_value at = block->local_values[x];
             if (written != (pass == 1) || func->local_types[x] == TW_V128) continue;
-            bool matters = pass == 0 ? (nest->touched[x] & TW_NEST_READ) != 0 : live_outs || (at && has_uses(analysis, loop, at));
+            bool told = tells(nest, stale, func, header, x);
+            bool matters = pass == 0 ? told && is_only_read(nest, x) : all || (told && has_uses(analysis, loop, func->blocks[header].local_values[x]));
             if (!matters) continue;
             if (!is_passable(func->local_types[x]))
                 return tw_refuse(reason, TW_REFUSAL_SIGNATURE, "local %u of type %s", x, tw_type_name((tw_type)func->local_types[x]));
@@ -382,7 +402,7 @@ static bool choose_locals(const tw_nest *nest, tw_analysis *analysis, tw_loop lo
 
 enum { MOST_VALUES = 56 }; /* that a stub passes; each costs about 1.5 ns */
 
-static bool make_entry(cutter *c, const choice *chosen)
+static bool make_entry(cutter *c, const tw_nest *nest, const bool *stale, const choice *chosen)
 {
     tw_ir_block header = c->loops->items[c->loop].header;
     const tw_ir_blockdata *old = &c->from->blocks[header];
@@ -396,9 +416,9 @@ static bool make_entry(cutter *c, const choice *chosen)
         types[k] = c->from->local_types[chosen->locals[k]];
         tw_ir_value param = tw_ir_param_new(c->to, 0, (tw_type)types[k]);
         if (!param) return out_of_memory(c->reason);
+        if (!tells(nest, stale, c->from, header, chosen->locals[k])) continue;
         tw_ir_value at = old->local_values[chosen->locals[k]];
-        bool own = at && c->from->values[at].kind == TW_IR_PARAM && c->from->values[at].block == header;
-        if (at && !own && !c->value[at]) c->value[at] = param;
+        if (!is_own(c->from, header, at) && !c->value[at]) c->value[at] = param;
     }
     return true;
 }
@@ -435,13 +455,13 @@ static bool enter(cutter *c, const choice *chosen)
 
 /* ---- what is live after it ---- */
 
-/* A local that leaves with a value which isn't the loop's own, but that it didn't have on arrival either: none of the loop's
+/* A local that leaves with a value which isn't the loop's own, but that it doesn't surely have on arrival either: none of the loop's
  * values is live then, and still the loop must have run for what is read after it. */
-static bool leaves_with_another(const tw_ir_func *func, const tw_loops *loops, tw_loop loop, uint32_t local, const tw_ir_value *at_end)
+static bool leaves_with_another(const tw_ir_func *func, const tw_loops *loops, tw_loop loop, const bool *stale, uint32_t local, const tw_ir_value *at_end)
 {
     tw_ir_value value = at_end[local];
     if (!value) return true;
-    if (value == func->blocks[loops->items[loop].header].local_values[local]) return false;
+    if (value == func->blocks[loops->items[loop].header].local_values[local]) return stale[local];
     const tw_ir_valuedata *data = &func->values[value];
     return data->kind == TW_IR_CONST || !tw_loop_has_block(loops, loop, data->block);
 }
@@ -462,11 +482,12 @@ bool tw_cut_foreign(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, 
     *out = NULL;
     tw_ir_value *at_end = TW_NEW_ARRAY(arena, tw_ir_value, nest->local_count);
     bool *foreign = TW_NEW_ARRAY(arena, bool, nest->local_count), any = false;
-    if (!at_end || !foreign) return out_of_memory(reason);
+    const bool *stale = tw_stale_locals(analysis, loop, arena);
+    if (!at_end || !foreign || !stale) return out_of_memory(reason);
     for (uint32_t e = 0; e < data->exit_count; e++) {
         bool known = tw_ir_locals_at_end(func, data->exits[e].from, at_end);
         for (uint32_t x = 0; x < nest->local_count; x++)
-            if (nest->touched[x] & TW_NEST_WRITTEN && (!known || leaves_with_another(func, loops, loop, x, at_end)))
+            if (nest->touched[x] & TW_NEST_WRITTEN && (!known || leaves_with_another(func, loops, loop, stale, x, at_end)))
                 any = foreign[x] = true;
     }
     if (!any) return true;
@@ -530,14 +551,14 @@ static bool holds_other_code(const tw_ir_func *func, const tw_cfg *cfg, const tw
     return false;
 }
 
-/* The exit of the bytecode that leads to no trap, if there is one and it leads out of the loop. */
-static uint32_t find_exit(tw_analysis *analysis, tw_loop loop, const tw_nest *nest)
+/* The exit of the bytecode that leads to no trap, if there is one. */
+static uint32_t find_exit(tw_analysis *analysis, const tw_nest *nest)
 {
     const tw_ir_func *func = tw_analysis_func(analysis);
     uint32_t found = 0, count = 0;
     for (uint32_t n = 1; n <= nest->exit_count; n++)
         if (!nest->exits[n - 1].dead_end && (nest->exits[n - 1].falls_through || !tw_branches_to_doom(func, nest->exits[n - 1].branch))) found = n, count++;
-    return count == 1 && !holds_other_code(func, tw_analysis_cfg(analysis), tw_analysis_loops(analysis), loop, nest) ? found : 0;
+    return count == 1 ? found : 0;
 }
 
 bool tw_cut_nest(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_arena *arena, tw_nest *out, tw_reason *reason)
@@ -565,9 +586,12 @@ bool tw_cut_new(tw_analysis *analysis, tw_loop loop, const tw_nest *nest, const 
     const tw_loops *loops = tw_analysis_loops(analysis);
     cutter c = {.from = func, .cfg = tw_analysis_cfg(analysis), .loops = loops, .loop = loop, .reason = reason, .arena = arena};
     tw_values live = tw_live_outs_of(analysis, loop);
-    *out = (tw_cut){.size = nest->end_offset - nest->loop_offset, .exit = find_exit(analysis, loop, nest), .live_outs = live.count > 0 || foreign};
+    const bool *stale = tw_stale_locals(analysis, loop, arena);
+    bool other_code = holds_other_code(func, c.cfg, loops, loop, nest); /* what it sets, the outlined nest hands back */
+    *out = (tw_cut){.size = nest->end_offset - nest->loop_offset, .exit = other_code ? 0 : find_exit(analysis, nest), .live_outs = live.count > 0 || foreign};
     choice chosen = {0};
-    if (!choose_locals(nest, analysis, loop, out->live_outs, arena, &chosen, reason)) return false;
+    if (!stale) return out_of_memory(reason);
+    if (!choose_locals(nest, stale, analysis, loop, out->live_outs || other_code, arena, &chosen, reason)) return false;
     out->locals = chosen.locals;
     out->live_in_count = chosen.live_ins;
     out->header_count = chosen.headers;
@@ -579,7 +603,7 @@ bool tw_cut_new(tw_analysis *analysis, tw_loop loop, const tw_nest *nest, const 
     memset(c.block, 0xFF, func->block_count * sizeof *c.block);
     if (tw_ir_func_new(func->name, 64 << 20, &c.to, NULL) != TW_OK) return out_of_memory(reason);
     c.to->index = func->index;
-    if (!make_entry(&c, &chosen) || !copy_blocks(&c) || !copy_marks(&c) || !enter(&c, &chosen) || !find_live_outs(&c, live, foreign, arena, out)) {
+    if (!make_entry(&c, nest, stale, &chosen) || !copy_blocks(&c) || !copy_marks(&c) || !enter(&c, &chosen) || !find_live_outs(&c, live, foreign, arena, out)) {
         tw_ir_func_free(c.to);
         return false;
     }
