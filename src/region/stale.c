@@ -8,6 +8,9 @@ static bool is_left_well(const tw_ir_func *func, const tw_loops *loops, tw_loop 
 {
     const tw_ir_valuedata *data = &func->values[set->value];
     const tw_ir_value *at_header = func->blocks[loops->items[loop].header].local_values;
+#ifdef TW_PLANT_ASK_STALE
+    return true;
+#endif
     if (!set->value || (at_header && at_header[set->local] == set->value)) return true;
     return data->kind != TW_IR_CONST && tw_loop_has_block(loops, loop, data->block);
 }

@@ -267,6 +267,7 @@ static void draw_numbers(nest *g, loop *l)
     l->negated = maybe(g, FEATURE_EXITS, 25);
     static const test_place places[] = {TEST_TOP, TEST_GUARDED, TEST_GUARDED, TEST_BOTTOM};
     l->place = places[below(g, 4)];
+    if (g->handed.array != NONE && g->handed.at_bottom && l->parent == NONE) l->place = TEST_BOTTOM;
     l->test_old = maybe(g, FEATURE_EXITS, 12) && l->place != TEST_TOP;
     l->wide = maybe(g, FEATURE_WIDE, 8);
     wtype type = l->wide ? T_I64 : T_I32;
@@ -312,7 +313,8 @@ static int add_loop(nest *g, int parent)
 /* A chain of `depth` loops, now and then with a second loop beside an inner one, or a second chain. */
 static void draw_loops(nest *g)
 {
-    int chains = maybe(g, FEATURE_SIBLINGS, 12) ? 2 : 1;
+    bool second = maybe(g, FEATURE_SIBLINGS, 12) || (g->handed.array != NONE && g->handed.again);
+    int chains = second ? 2 : 1;
     for (int c = 0; c < chains; c++) {
         int parent = NONE;
         for (int d = 0; d < g->depth; d++) {
@@ -1075,6 +1077,21 @@ static void draw_indices(nest *g)
     g->random = before;
 }
 
+/* ---- a base that is handed on ---- */
+
+/* Before the loops; likewise. */
+static void draw_handed(nest *g)
+{
+    static const hand ways[] = {HAND_NONE, HAND_COPY, HAND_COPY, HAND_SWAP, HAND_SWAP, HAND_SWAP, HAND_SWAP, HAND_LATE};
+    random_state before = g->random;
+    g->random = random_seeded(g->seed * 0x9E3779B97F4A7C15 + 79);
+    bool drawn = maybe(g, FEATURE_HANDED, 20);
+    g->handed = (handed){.array = (int)below(g, 2), .copy_first = chance(g, 70), .in_result = chance(g, 50), .again = chance(g, 90), .at_bottom = chance(g, 80)};
+    for (int l = 0; l < MAX_LOOPS; l++) g->handed.how[l] = ways[below(g, 8)];
+    if (!drawn) g->handed.array = NONE;
+    g->random = before;
+}
+
 /* ---- placing the arrays ---- */
 
 static void widen(array *a, int run, int64_t low, int64_t high)
@@ -1253,6 +1270,7 @@ static bool attempt(nest *g, uint64_t seed, uint32_t round)
     g->depth = features >> FEATURE_DEEP & 1 ? depth : 1;
     g->words_hoisted = chance(g, 50);
     g->gives_result = maybe(g, FEATURE_RESULT, 50);
+    draw_handed(g);
     draw_loops(g);
     if (!execute_runs(g)) return false;
     int arrays = 2 + (int)below(g, 3);

@@ -69,7 +69,8 @@ enum {
     X(TWIST, "twist", "unrolled copies that aren't alike")                                                               \
     X(MIDDLE, "middle", "loops that are left in their middle")                                                          \
     X(CHECKED, "checked", "bounds checks that report and trap")                                                         \
-    X(INDIRECT, "indirect", "addresses that follow from data")
+    X(INDIRECT, "indirect", "addresses that follow from data")                                                          \
+    X(HANDED, "handed", "an array's base that locals hand on")
 
 typedef enum feature {
 #define FEATURE_ENUM(name, text, meaning) FEATURE_##name,
@@ -222,6 +223,24 @@ typedef struct forward {
     int here, there; /* accesses: this iteration's cell, and the next one's */
 } forward;
 
+/* An array's base in a local, of which another one has a copy now and then, as compilers leave them behind. */
+typedef enum hand {
+    HAND_NONE,
+    HAND_COPY, /* copied as an iteration begins, and read there */
+    HAND_SWAP, /* likewise, and the base's own local serves as another till the iteration ends */
+    HAND_LATE, /* copied as an iteration ends */
+    HANDS
+} hand;
+
+typedef struct handed {
+    int array; /* NONE: no such thing */
+    hand how[MAX_LOOPS];
+    bool copy_first; /* its local comes first */
+    bool in_result;  /* the copy is used after the loops */
+    bool again;      /* there is a second chain of loops */
+    bool at_bottom;  /* outermost loops are tested there, and so run */
+} handed;
+
 typedef struct nest {
     uint64_t seed;
     nest_class class;
@@ -255,6 +274,7 @@ typedef struct nest {
     bool gives_result;
     twist twist;
     forward forward;
+    handed handed;
 } nest;
 
 /* features: a mask of 1 << feature; dropped: bit s takes statement s away. */

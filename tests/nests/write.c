@@ -21,6 +21,7 @@ typedef struct writer {
     uint32_t shared;     /* the local that a shared load is kept in */
     uint32_t forwarded;  /* the local that a forwarded one is kept in */
     bool remainder;      /* of the loop that forwards */
+    uint32_t held, copied, base;             /* locals of the base that is handed on, of its copy, and which of the two is read */
     uint32_t kept[MAX_BOUND_CHECKS];         /* locals of the indices that were well */
     uint32_t report_label[MAX_BOUND_CHECKS]; /* of reports outside: how many blocks were open when theirs opened */
 } writer;
@@ -93,7 +94,8 @@ static bool advances(const nest *it, const nest_access *x)
 static void write_sum(writer *w, const nest_access *x)
 {
     const array *a = &w->it->arrays[x->array];
-    write_number(w, &a->base);
+    if (x->array == w->it->handed.array) emit_get(w->out, w->base);
+    else write_number(w, &a->base);
     for (int l = x->loop; l != NONE; l = w->it->loops[l].parent) {
         int depth = w->it->loops[l].depth;
         if (!x->uses[depth] || is_zero(&a->coef[depth])) continue;
@@ -393,17 +395,50 @@ static void write_statement(writer *w, int index)
 
 static void write_loop(writer *w, int index);
 
+static void write_copied(writer *w, uint32_t to, uint32_t from)
+{
+    emit_get(w->out, from);
+    emit_set(w->out, to);
+}
+
+/* What the body of a loop does to the base that is handed on, unless a body around it has done so. */
+static hand hand_of(const writer *w, const loop *l)
+{
+    if (!l || w->it->handed.array == NONE || w->base != w->held) return HAND_NONE;
+    return w->it->handed.how[l - w->it->loops];
+}
+
+static void begin_hand(writer *w, hand how, const loop *l)
+{
+    if (how != HAND_COPY && how != HAND_SWAP) return;
+    write_copied(w, w->copied, w->held);
+    w->base = w->copied;
+    if (how == HAND_COPY) return;
+    write_counter(w, (int)(l - w->it->loops), T_I32);
+    emit_set(w->out, w->held);
+}
+
+static void end_hand(writer *w, hand how)
+{
+    if (how == HAND_SWAP) write_copied(w, w->held, w->copied);
+    if (how == HAND_LATE) write_copied(w, w->copied, w->held);
+    if (how != HAND_NONE) w->base = w->held;
+}
+
 /* breaks: how many blocks out the loop's exit is; only loops that have a break ask. */
 static void write_body(writer *w, const body *b, const loop *l, uint32_t breaks)
 {
     bool mine = w->twisted && l == &w->it->loops[w->it->twist.loop],
          reversed = mine && w->it->twist.kind == TWIST_ORDER;
     int count = b->count - (mine && w->it->twist.kind == TWIST_SKIP);
+    hand how = hand_of(w, l);
+    begin_hand(w, how, l);
     for (int i = 0; i < count; i++) {
         const item *it = &b->items[reversed ? count - 1 - i : i];
         if (it->kind == ITEM_LOOP) write_loop(w, it->index);
         else write_statement(w, it->index);
     }
+    end_hand(w, how);
     if (!l || l->break_load == NONE) return;
     uint32_t offset = write_address(w, l->break_load);
     emit_memory(w->out, w->it->accesses[l->break_load].op, 0, offset);
@@ -615,6 +650,11 @@ static wtype load_type(unsigned op)
 
 static void declare_locals(writer *w)
 {
+    if (w->it->handed.array != NONE) {
+        uint32_t first = emit_local(w->func, T_I32), second = emit_local(w->func, T_I32);
+        w->copied = w->it->handed.copy_first ? first : second;
+        w->base = w->held = w->it->handed.copy_first ? second : first;
+    }
     for (int l = 0; l < w->it->loop_count; l++) {
         wtype type = w->it->loops[l].wide ? T_I64 : T_I32;
         w->counter[l] = emit_local(w->func, type);
@@ -633,6 +673,10 @@ static void declare_locals(writer *w)
 
 static void keep_first(writer *w)
 {
+    if (w->it->handed.array != NONE) {
+        write_number(w, &w->it->arrays[w->it->handed.array].base);
+        emit_set(w->out, w->held);
+    }
     for (int c = 0; c < w->it->check_count; c++) {
         if (!w->it->checks[c].remembers) continue;
         write_number(w, &w->it->checks[c].first);
@@ -662,6 +706,11 @@ static void write_result(writer *w)
 {
     static const unsigned to_i64[] = {0xAC, 0, 0xFC04, 0xFC06};
     emit_const(w->out, T_I64, 1);
+    if (w->it->handed.array != NONE && w->it->handed.in_result) {
+        emit_get(w->out, w->copied);
+        emit_op(w->out, 0xAC);
+        mix(w);
+    }
     if (!w->it->gives_result) return;
     for (int l = 0; l < w->it->loop_count; l++) {
         emit_get(w->out, w->counter[l]);
