@@ -179,6 +179,8 @@ static tw_status bind_global(tw_instance *instance, const tw_import *import, con
     const tw_wasm *wasm = &instance->module->wasm;
     const tw_global_type *wanted = &wasm->globals[import->index].type;
     const char *type = tw_type_name(wanted->type), *kind = wanted->is_mutable ? "mutable" : "immutable";
+    if (wanted->is_mutable && wanted->type == TW_FUNCREF)
+        return fail_global(import, kind, type, "that no host can make: its functions would belong to one instance", error);
     size_t i = 0;
     while (i < options->global_count &&
            !(is_named(import->module, options->globals[i].module) && is_named(import->name, options->globals[i].name)))

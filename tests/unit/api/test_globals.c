@@ -130,8 +130,11 @@ static void what_doesnt_match_the_import_is_named(void **state)
     assert_int_equal(try_spawn_with(module, wide, &instance), TW_LINK);
     assert_non_null(strstr(error.message, "with another type"));
     assert_int_equal(try_spawn_with(module, NULL, &instance), TW_INVALID_ARGUMENT);
+    tw_module *holding = module_of("(module (import \"env\" \"g\" (global (mut funcref))))");
+    assert_int_equal(try_spawn_with(holding, variable, &instance), TW_LINK);
+    assert_non_null(strstr(error.message, "mutable funcref, that no host can make"));
     tw_global_free(fixed), tw_global_free(variable), tw_global_free(wide);
-    tw_module_free(module), tw_module_free(changing);
+    tw_module_free(module), tw_module_free(changing), tw_module_free(holding);
 }
 
 /* ---- the order of instantiation ---- */
