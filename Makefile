@@ -5,9 +5,9 @@
 # make build     build/$(PRESET); PRESET=dev, asan, tsan and fuzz are the others
 # make asan      the unit tests and transcripts under the address and undefined-behaviour sanitizers
 # make bench     the figures of docs/performance.md
-# make nests-long   100,000 random loop nests (make test takes what fits into four minutes)
+# make nests-long   100,000 random loop nests (make test takes what fits into two minutes)
 # make resets-long   random guests for ten minutes: what a pool gives beside what is new
-# make planted      plants each of the five known bugs and lets the suite look for it for five minutes
+# make planted      plants each of the known bugs and lets the suite look for it for five minutes
 # make install   into PREFIX (/usr/local), below DESTDIR where that is set
 # make clean     removes build/; the engine's build stays in its cache (see CONTRIBUTING.md)
 PRESET ?= release
@@ -35,7 +35,7 @@ build: deps
 	@cmake --build --preset $(PRESET) -j$(JOBS) $(TARGETS)
 
 asan:
-	@$(MAKE) --no-print-directory build PRESET=asan
+	@$(MAKE) --no-print-directory build PRESET=asan TARGETS="--target sanitized"
 	@ctest --test-dir build/asan --output-on-failure -j$(JOBS) -R '^(unit|cli|layers|devices/(standin|instances))'
 
 bench: build
@@ -48,7 +48,7 @@ resets-long: build
 	@$(BUILD)/tests/resets/resets --seconds 600 --start 1000
 
 planted: deps
-	@sh tests/planted/planted.sh . build/planted 300
+	@sh tests/planted/planted.sh . build/planted "--seconds 300"
 
 install: build
 	@cmake --install $(BUILD) --prefix $(PREFIX)

@@ -16,7 +16,7 @@ A program may be over before its kernels are compiled: they are finished in the 
   $ i=0; while test -z "$(ls kernels | grep ^k | grep -v '^key$')" -a $i -lt 600; do sleep 0.1; i=$((i+1)); done
   $ ls kernels | grep -c '^k[0-9a-f]'
   [1-9] (re)
-  $ tensor-wasm run -v --cache-dir kernels --report-format json --report-file report.json --invoke stir stir.wat 4000
+  $ tensor-wasm run -v --offload force --cache-dir kernels --report-format json --report-file report.json --invoke stir stir.wat 4000
   2
   ! ...
   ! tensor-wasm: kernels: [1-9] from disk, 0 refused there, [1-9] in memory at the end (re)

@@ -47,10 +47,10 @@ A tail call that calls itself, and recursion that stays within the stack:
 
 A limit that isn't met changes nothing, and nobody waits for it:
 
-  $ within 5000 tensor-wasm run --timeout 1h $GUESTS/leave.wasm now 5
+  $ within 30000 tensor-wasm run --timeout 1h $GUESTS/leave.wasm now 5
   ! leaving
   [5]
-  $ tensor-wasm run --timeout 100ms --invoke add /dev/stdin 1 2 <<'END'
+  $ tensor-wasm run --timeout 1m --invoke add /dev/stdin 1 2 <<'END'
   > (module (func (export "add") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))
   > END
   3

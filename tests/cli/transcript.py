@@ -75,9 +75,9 @@ def matches(expected, actual):
 def run_step(step, folder, environment):
     try:
         done = subprocess.run(["sh", "-c", step.command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=240, check=False)
     except subprocess.TimeoutExpired:
-        return ["it didn't end in 60 seconds"]
+        return ["it didn't end in 240 seconds"]
     out, err = (stream.decode("utf-8", "replace").splitlines() for stream in (done.stdout, done.stderr))
     problems = []
     for name, expected, actual in (("stdout", step.out, out), ("stderr", step.err, err)):

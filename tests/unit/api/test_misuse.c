@@ -224,6 +224,9 @@ static void wrong_arguments_are_said(void **state)
 
 /* ---- guests ---- */
 
+/* What ends by itself isn't to be ended first on a machine that is busy. */
+static uint64_t limit_for(tw_status status) { return (status == TW_TIMEOUT ? 20 : 60000) * MILLISECOND; }
+
 static void a_start_function_that_fails_is_the_takers_error(void **state)
 {
     (void)state;
@@ -240,7 +243,7 @@ static void a_start_function_that_fails_is_the_takers_error(void **state)
         snprintf(text, sizeof text, "(module (memory (export \"memory\") 1) %s (start $s))", starts[s].start);
         tw_module *module = module_of(text);
         tw_spawn_options options = usual();
-        options.timeout_ns = 20 * MILLISECOND;
+        options.timeout_ns = limit_for(starts[s].status);
         tw_instance_pool *pool = pool_of(module, &options);
         uint64_t before = tw_budget_used(TW_BUDGET_COMMITTED);
         for (int i = 0; i < 4; i++) {
@@ -297,9 +300,9 @@ static void guests_that_end_badly_are_not_used_again(void **state)
         {"deep", TW_TRAP}, {"spin", TW_TIMEOUT}, {"fill", TW_TIMEOUT}, {"beyond", TW_TRAP}};
     tw_module *module = module_of(counter_text);
     tw_spawn_options options = usual();
-    options.timeout_ns = 20 * MILLISECOND;
+    options.timeout_ns = 400 * MILLISECOND; /* of the short calls, too, which must be over by then */
     tw_instance_pool *pool = pool_of(module, &options);
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 8; i++) {
         tw_val results[4];
         tw_instance *instance = take(pool);
         assert_int_equal(number(instance, module), 6);
@@ -368,7 +371,7 @@ static void an_after_restore_that_fails_leaves_nothing(void **state)
         tw_instance *original = spawn(module, NULL), *copy = NULL;
         tw_snapshot *snapshot = snapshot_of(original);
         uint64_t before = tw_budget_used(TW_BUDGET_COMMITTED);
-        options.timeout_ns = 20 * MILLISECOND;
+        options.timeout_ns = limit_for(afters[a].status);
         for (int i = 0; i < 4; i++) {
             assert_int_equal(tw_instance_restore(module, snapshot, &options, &copy, &error), afters[a].status);
             assert_null(copy);
@@ -532,7 +535,7 @@ static void terminations_never_reach_who_comes_next(void **state)
     pthread_t thread;
     int ended = 0;
     pthread_create(&thread, NULL, end_who_is_shown, &c);
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 3000 || !ended; i++) {
         tw_instance *instance = take(c.pool);
         tw_val result;
         if (number(instance, module) != 6) fail_msg("not fresh");
@@ -544,7 +547,6 @@ static void terminations_never_reach_who_comes_next(void **state)
     }
     atomic_store(&c.over, true);
     pthread_join(thread, NULL);
-    assert_true(ended > 0);
     tw_instance_pool_free(c.pool);
     tw_module_free(module);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,10 +39,11 @@ static int32_t refuse_at(const tw_kernel_env *env, int64_t first, int64_t last)
     return count_each(env, first, last);
 }
 
-/* Sets the stop flag itself once it has run for a while. */
+/* The first chunk sets the stop flag; whoever has another waits for that, so that none is late on a busy machine. */
 static int32_t count_and_stop(const tw_kernel_env *env, int64_t first, int64_t last)
 {
-    if (first > 0 || env->thread) return count_each(env, first, last);
+    while (first > 0 && !atomic_load((const atomic_uint *)env->stop)) sched_yield();
+    if (first > 0) return count_each(env, first, last);
     count_each(env, first, last);
     atomic_store((atomic_uint *)(uintptr_t)env->stop, 1);
     return TW_KERNEL_DONE;
