@@ -49,16 +49,6 @@ LLVMValueRef tw_gen_intrinsic(tw_emitter *e, const char *name, LLVMTypeRef overl
     return LLVMBuildCall2(e->builder, LLVMIntrinsicGetType(e->context, id, &overload, 1), callee, args, count, "");
 }
 
-/* fptosi.sat and its like are named by result and operand. */
-static LLVMValueRef convert_saturating(tw_emitter *e, bool is_signed, LLVMTypeRef to, LLVMValueRef value)
-{
-    const char *name = is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMTypeRef types[] = {to, LLVMTypeOf(value)};
-    LLVMValueRef callee = LLVMGetIntrinsicDeclaration(e->module, id, types, 2);
-    return LLVMBuildCall2(e->builder, LLVMIntrinsicGetType(e->context, id, types, 2), callee, &value, 1, "");
-}
-
 static LLVMValueRef int_const_like(LLVMValueRef value, uint64_t bits)
 {
     LLVMTypeRef type = LLVMTypeOf(value);
@@ -67,6 +57,45 @@ static LLVMValueRef int_const_like(LLVMValueRef value, uint64_t bits)
     unsigned lanes = LLVMGetVectorSize(type);
     for (unsigned i = 0; i < lanes; i++) all[i] = one;
     return LLVMConstVector(all, lanes);
+}
+
+/* fptosi.sat and its like are named by result and operand. */
+static LLVMValueRef convert_by_intrinsic(tw_emitter *e, bool is_signed, LLVMTypeRef to, LLVMValueRef value)
+{
+    const char *name = is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMTypeRef types[] = {to, LLVMTypeOf(value)};
+    LLVMValueRef callee = LLVMGetIntrinsicDeclaration(e->module, id, types, 2);
+    return LLVMBuildCall2(e->builder, LLVMIntrinsicGetType(e->context, id, types, 2), callee, &value, 1, "");
+}
+
+static LLVMValueRef float_const_like(LLVMValueRef value, double number)
+{
+    LLVMTypeRef type = LLVMTypeOf(value);
+    LLVMValueRef all[64], one = LLVMConstReal(LLVMGetElementType(type), number);
+    unsigned lanes = LLVMGetVectorSize(type);
+    for (unsigned i = 0; i < lanes; i++) all[i] = one;
+    return LLVMConstVector(all, lanes);
+}
+
+/* LLVM takes vectors apart for it. What is just outside the range on its lower side gives the same by truncation and by saturation. */
+static LLVMValueRef convert_saturating(tw_emitter *e, bool is_signed, LLVMTypeRef to, LLVMValueRef value)
+{
+    LLVMBuilderRef b = e->builder;
+    if (!is_vector(value)) return convert_by_intrinsic(e, is_signed, to, value);
+    bool is_long = LLVMGetIntTypeWidth(LLVMGetElementType(to)) == 64;
+    LLVMValueRef least = float_const_like(value, !is_signed ? 0 : is_long ? -0x1p63 : -0x1p31);
+    LLVMValueRef end = float_const_like(value, is_signed ? (is_long ? 0x1p63 : 0x1p31) : is_long ? 0x1p64 : 0x1p32);
+    LLVMValueRef too_much = LLVMBuildFCmp(b, LLVMRealOGE, value, end, "");
+    LLVMValueRef fits = LLVMBuildAnd(b, LLVMBuildFCmp(b, LLVMRealOGE, value, least, ""), LLVMBuildFCmp(b, LLVMRealOLT, value, end, ""), "");
+    LLVMValueRef inside = LLVMBuildSelect(b, fits, value, LLVMConstNull(LLVMTypeOf(value)), "");
+    LLVMValueRef number = is_signed ? LLVMBuildFPToSI(b, inside, to, "") : LLVMBuildFPToUI(b, inside, to, "");
+    LLVMValueRef none = LLVMConstNull(to), most = int_const_like(none, (is_long ? UINT64_MAX : UINT32_MAX) >> is_signed), low = none;
+    if (is_signed) { /* NaN is 0 */
+        LLVMValueRef is_nan = LLVMBuildFCmp(b, LLVMRealUNO, value, value, "");
+        low = LLVMBuildSelect(b, is_nan, none, int_const_like(none, UINT64_C(1) << (is_long ? 63 : 31)), "");
+    }
+    return LLVMBuildSelect(b, fits, number, LLVMBuildSelect(b, too_much, most, low, ""), "");
 }
 
 static LLVMValueRef masked_count(tw_emitter *e, LLVMValueRef count, uint8_t type)

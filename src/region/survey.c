@@ -9,6 +9,7 @@
 #include "region/builder.h"
 #include "region/chance.h"
 #include "region/doomed.h"
+#include "region/guarded.h"
 #include "region/module.h"
 #include "region/detector.h"
 #include "region/fronts.h"
@@ -269,6 +270,7 @@ static void survey_func(surveyor *s, uint32_t func)
     if (tw_lift(s->module, func, FUNCTION_MEMORY, &ir, NULL) != TW_OK) return;
     s->func = ir;
     if (tw_analysis_new(ir, FUNCTION_MEMORY, &s->analysis, NULL) == TW_OK) {
+        if (tw_analysis_cfg(s->analysis)) tw_take_guarded(ir, tw_analysis_cfg(s->analysis));
         if (tw_prune_doomed(ir, FUNCTION_MEMORY, &s->analysis)) survey_loops(s);
         tw_analysis_free(s->analysis);
     }
