@@ -39,6 +39,20 @@ static inline void engine_ends(void)
     tw_engine_free(engine);
 }
 
+/* Set-up and tear-down of a group that wants nothing else: offload off. */
+static inline int plain_set_up(void **state)
+{
+    (void)state;
+    return (int)engine_begins(TW_OFFLOAD_OFF, false);
+}
+
+static inline int plain_tear_down(void **state)
+{
+    (void)state;
+    engine_ends();
+    return 0;
+}
+
 static inline tw_module *module_of(const char *text)
 {
     tw_module *module;

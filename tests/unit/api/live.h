@@ -90,6 +90,20 @@ static MAYBE_UNUSED void run_on(tw_module *module, tw_instance *a, tw_instance *
     same_memories(a, b);
 }
 
+/* Likewise with two modules: messages name places of their own. */
+static MAYBE_UNUSED void run_on_both(tw_module *module, tw_instance *a, tw_module *other, tw_instance *b, const char *const *names,
+                                     size_t count, int calls, uint32_t seed)
+{
+    for (int i = 0; i < calls; i++) {
+        const char *name = names[(next(&seed) >> 8) % count];
+        int32_t argument = (int32_t)(next(&seed) >> 12 & 63);
+        outcome x = outcome_of(a, module, name, argument), y = outcome_of(b, other, name, argument);
+        assert_int_equal(x.status, y.status);
+        assert_memory_equal(x.results, y.results, sizeof x.results);
+    }
+    same_memories(a, b);
+}
+
 static MAYBE_UNUSED void warm_up(tw_module *module, tw_instance *instance, int calls, uint32_t seed)
 {
     for (int i = 0; i < calls; i++) {
@@ -97,6 +111,18 @@ static MAYBE_UNUSED void warm_up(tw_module *module, tw_instance *instance, int c
         outcome_of(instance, module, name, (int32_t)(next(&seed) >> 12 & 63));
     }
 }
+
+/* Loops that become kernels: one fills an array, one mixes it into another. */
+static MAYBE_UNUSED const char *const streams_text =
+    "(module (memory (export \"memory\") 4)"
+    "(func (export \"fill\") (param i32) (local $i i32) (loop $l"
+    " (f32.store (i32.shl (local.get $i) (i32.const 2)) (f32.mul (f32.convert_i32_s (i32.add (local.get $i) (local.get 0))) (f32.const 0.37)))"
+    " (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 16384)))))"
+    "(func (export \"mix\") (param i32) (local $i i32) (loop $l"
+    " (f32.store offset=65536 (i32.shl (local.get $i) (i32.const 2)) (f32.add (f32.load offset=65536 (i32.shl (local.get $i) (i32.const 2)))"
+    "  (f32.mul (f32.load (i32.shl (local.get $i) (i32.const 2))) (f32.convert_i32_s (local.get 0)))))"
+    " (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 16384))))))";
+static MAYBE_UNUSED const char *const stream_names[] = {"fill", "mix"};
 
 static MAYBE_UNUSED int kernels_run(tw_instance *instance)
 {

@@ -16,20 +16,6 @@ static tw_module *bake(tw_module *module, file f)
     return made;
 }
 
-/* Names and places in messages are those of another module. */
-static void run_on_both(tw_module *module, tw_instance *a, tw_module *other, tw_instance *b, const char *const *names, size_t count,
-                        int calls, uint32_t seed)
-{
-    for (int i = 0; i < calls; i++) {
-        const char *name = names[(next(&seed) >> 8) % count];
-        int32_t argument = (int32_t)(next(&seed) >> 12 & 63);
-        outcome x = outcome_of(a, module, name, argument), y = outcome_of(b, other, name, argument);
-        assert_int_equal(x.status, y.status);
-        assert_memory_equal(x.results, y.results, sizeof x.results);
-    }
-    same_memories(a, b);
-}
-
 static void a_baked_module_goes_on_as_the_original(void **state)
 {
     (void)state;

@@ -75,22 +75,11 @@ static void the_start_function_does_not_run_again(void **state)
 
 /* ---- kernels ---- */
 
-static const char *const loops_text =
-    "(module (memory (export \"memory\") 4)"
-    "(func (export \"fill\") (param i32) (local $i i32) (loop $l"
-    " (f32.store (i32.shl (local.get $i) (i32.const 2)) (f32.mul (f32.convert_i32_s (i32.add (local.get $i) (local.get 0))) (f32.const 0.37)))"
-    " (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 16384)))))"
-    "(func (export \"mix\") (param i32) (local $i i32) (loop $l"
-    " (f32.store offset=65536 (i32.shl (local.get $i) (i32.const 2)) (f32.add (f32.load offset=65536 (i32.shl (local.get $i) (i32.const 2)))"
-    "  (f32.mul (f32.load (i32.shl (local.get $i) (i32.const 2))) (f32.convert_i32_s (local.get 0)))))"
-    " (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 16384))))))";
-static const char *const loop_names[] = {"fill", "mix"};
-
 static void kernels_go_on_with_the_same_bits(void **state)
 {
     (void)state;
     use_handlers();
-    tw_module *module = module_of(loops_text);
+    tw_module *module = module_of(streams_text);
     tw_spawn_options plain = usual();
     plain.kernel_cache = NULL;
     tw_instance *original = spawn(module, NULL), *without = NULL;
@@ -99,11 +88,11 @@ static void kernels_go_on_with_the_same_bits(void **state)
     file f = capture(original, writer);
     tw_instance *copy = restore(module, f);
     OK(try_restore(module, f, &plain, &without)); /* the original code, from the kernels' memory */
-    run_on(module, original, copy, loop_names, 2, 12, 1);
+    run_on(module, original, copy, stream_names, 2, 12, 1);
     assert_int_not_equal(kernels_run(original), 0);
     assert_int_not_equal(kernels_run(copy), 0);
     tw_instance *third = restore(module, f);
-    run_on(module, third, without, loop_names, 2, 12, 5);
+    run_on(module, third, without, stream_names, 2, 12, 5);
     tw_instance_free(third);
     tw_instance_free(original);
     tw_instance_free(copy);

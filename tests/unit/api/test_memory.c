@@ -50,20 +50,6 @@ static tw_status try_restore_on(tw_module *module, file f, tw_memory *memory, tw
     return try_restore(module, f, &options, out);
 }
 
-/* Places in messages are those of another module. */
-static void run_on_both(tw_module *module, tw_instance *a, tw_module *other, tw_instance *b, const char *const *names, size_t count,
-                        int calls, uint32_t seed)
-{
-    for (int i = 0; i < calls; i++) {
-        const char *name = names[(next(&seed) >> 8) % count];
-        int32_t argument = (int32_t)(next(&seed) >> 12 & 63);
-        outcome x = outcome_of(a, module, name, argument), y = outcome_of(b, other, name, argument);
-        assert_int_equal(x.status, y.status);
-        assert_memory_equal(x.results, y.results, sizeof x.results);
-    }
-    same_memories(a, b);
-}
-
 static void imported_and_own_memories_work_alike(void **state)
 {
     (void)state;
@@ -90,27 +76,16 @@ static void imported_and_own_memories_work_alike(void **state)
     tw_module_free(own);
 }
 
-static const char *const loops_text =
-    "(module (memory (export \"memory\") 4)"
-    "(func (export \"fill\") (param i32) (local $i i32) (loop $l"
-    " (f32.store (i32.shl (local.get $i) (i32.const 2)) (f32.mul (f32.convert_i32_s (i32.add (local.get $i) (local.get 0))) (f32.const 0.37)))"
-    " (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 16384)))))"
-    "(func (export \"mix\") (param i32) (local $i i32) (loop $l"
-    " (f32.store offset=65536 (i32.shl (local.get $i) (i32.const 2)) (f32.add (f32.load offset=65536 (i32.shl (local.get $i) (i32.const 2)))"
-    "  (f32.mul (f32.load (i32.shl (local.get $i) (i32.const 2))) (f32.convert_i32_s (local.get 0)))))"
-    " (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 16384))))))";
-
 static void kernels_run_on_the_hosts_memory(void **state)
 {
     (void)state;
     use_handlers();
-    static const char *const names[] = {"fill", "mix"};
-    tw_module *own = module_of(loops_text), *module = importing(loops_text);
+    tw_module *own = module_of(streams_text), *module = importing(streams_text);
     tw_memory *memory = memory_of(4, 4);
     tw_spawn_options plain = usual();
     plain.kernel_cache = NULL;
     tw_instance *a = spawn(own, &plain), *b = spawn_on(module, memory);
-    run_on_both(own, a, module, b, names, 2, 12, 1);
+    run_on_both(own, a, module, b, stream_names, 2, 12, 1);
     assert_int_not_equal(kernels_run(b), 0);
     tw_instance_free(a);
     tw_instance_free(b);

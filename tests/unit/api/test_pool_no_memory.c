@@ -93,24 +93,11 @@ static void a_buffer_and_a_limit(void **state)
     tw_devices_close(devices);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return engine_begins(TW_OFFLOAD_OFF, false);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    engine_ends();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pool_of_many_options),
         cmocka_unit_test(a_buffer_and_a_limit),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, plain_set_up, plain_tear_down);
 }

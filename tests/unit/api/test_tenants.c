@@ -217,19 +217,6 @@ static void sizes_are_read_with_care(void **state)
     assert_int_equal(tw_tenant_get_usage(ALICE, &older, &error), TW_INVALID_ARGUMENT);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return engine_begins(TW_OFFLOAD_OFF, false);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    engine_ends();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,5 +227,5 @@ int main(void)
         cmocka_unit_test(threads_never_exceed_it),
         cmocka_unit_test(sizes_are_read_with_care),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, plain_set_up, plain_tear_down);
 }

@@ -78,9 +78,11 @@ static void a_host_function_past_the_deadline_has_all_pages(void **state)
     tw_module *module = module_of(text);
     host h = {.sleep_us = 40000};
     tw_instance *instance = begin(module, &h, 10 * MILLISECOND);
-    for (int i = 0; i < 4 || !h.calls; i++) { /* a deadline may be over before the call, on a machine that is busy */
+    for (int late = 0; late < 4 || !h.calls;) { /* on a machine that is busy the deadline may be over before the call, or rung after it */
         tw_val results[4];
-        assert_int_equal(call(instance, module, "once", 0, results), TW_TIMEOUT);
+        tw_status status = call(instance, module, "once", 0, results);
+        assert_true(status == TW_TIMEOUT || status == TW_OK);
+        late += status == TW_TIMEOUT;
     }
     end(instance, &h);
     tw_module_free(module);
@@ -168,19 +170,6 @@ static void no_call_of_wasi_fails_when_the_deadline_comes(void **state)
     tw_module_free(module);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return engine_begins(TW_OFFLOAD_OFF, false);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    engine_ends();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,5 +178,5 @@ int main(void)
         cmocka_unit_test(a_host_function_that_ends_its_own_instance_has_all_pages),
         cmocka_unit_test(no_call_of_wasi_fails_when_the_deadline_comes),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, plain_set_up, plain_tear_down);
 }
