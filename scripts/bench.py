@@ -216,6 +216,12 @@ def bench_images(folder):
     taken = statistics.median(sample[0] for sample in data["restore"][str(middle)])
     print(f"\n{middle} MiB: {duration(taken)} (1 ms to reach: {goal(taken < 1e6)})")
     print(f"{max(sizes)} MiB against 1 MiB: {ratios[max(sizes)][0]:.2f} (1.5 to reach: {goal(ratios[max(sizes)][0] <= 1.5)})")
+    samples = data["increment"][str(middle)]
+    parts = [duration(statistics.median(sample[i] for sample in samples)) for i in range(4)]
+    taken = statistics.median(sample[0] for sample in samples)
+    RESULT[f"image, restore {middle} MiB on a base"] = {"ns": taken}
+    print(f"{middle} MiB, eight pages of it in an image that stands on the other: {parts[0]}, of it open {parts[1]}, restore {parts[2]}, "
+          f"call {parts[3]} (1 ms to reach: {goal(taken < 1e6)})")
     for i, name in enumerate(("verified in full", "and copied")):
         speed = data["verify"]["bytes"] / 2**30 / (statistics.median(sample[i] for sample in data["verify"]["ns"]) / 1e9)
         RESULT[f"image, {name}"] = speed

@@ -176,7 +176,9 @@ typedef struct tw_snapshot_reader_options {
     uint64_t max_file;                     /* bytes of a file; default 1 GiB */
     uint32_t threads;                      /* that read an archive or image; 0 = as many as the process may use */
     tw_snapshot_verify verify;             /* of tw_snapshot_open */
-    const tw_snapshot *base;               /* of incremental images; must outlive the reader */
+    /* Of incremental images; must outlive the reader, not what it read. One whose pages were taken on trust is a base only for a reader
+     * that takes images on trust. */
+    const tw_snapshot *base;
 } tw_snapshot_reader_options;
 #define TW_SNAPSHOT_READER_OPTIONS_INIT                                                                                \
     {.size = sizeof(tw_snapshot_reader_options), .max_bytes = 256 << 20, .max_file = 1 << 30}
@@ -223,7 +225,11 @@ tw_status tw_snapshot_restore(const tw_snapshot_reader *reader, const uint8_t *b
  * is touched. Signature, header, metadata, registers and device memory are verified as ever. Only for a store of our own: the folder must be ours
  * with mode 0700, the file a regular one, no link, ours, and not writable by others; else class "store". Who can write there
  * can change what guests see. Of such a snapshot's wasm memory the size is known and the data are NULL: it serves
- * tw_instance_restore and pools. A file that becomes shorter while a guest runs ends that guest's call with TW_IO.
+ * tw_instance_restore and pools. A file that becomes shorter while a guest runs ends that guest's call with TW_IO. Into a memory that
+ * the host made the pages are read; TW_IO there leaves it half written.
+ *
+ * An incremental image is mapped over its base where that is an image opened from a file, too; else the two are merged in memory, and the
+ * snapshot has its data.
  *
  * Also TW_NOT_FOUND, TW_IO. */
 tw_status tw_snapshot_open(const tw_snapshot_reader *reader, const char *path, tw_snapshot **out, tw_snapshot_class *why,

@@ -125,7 +125,20 @@ static tw_status read_with(const tw_snapshot_reader_options *options, const char
     return status;
 }
 
-/* Each on the one before; *out is the last, or NULL where there is none. */
+/* A base that isn't in a private folder can still be verified. */
+static tw_status read_base(const tw_snapshot_reader_options *options, const char *path, tw_snapshot **out, tw_snapshot_class *why,
+                           tw_error *error)
+{
+    tw_snapshot_reader_options verified = *options;
+    verified.verify = TW_SNAPSHOT_VERIFY_FULL;
+    if (options->verify != TW_SNAPSHOT_VERIFY_TRUSTED || !is_image(path)) return read_with(&verified, path, out, why, error);
+    tw_status status = read_with(options, path, out, why, error);
+    if (!status || *why != TW_SNAPSHOT_CLASS_STORE) return status;
+    if (options->base && !options->base->wasm_memory.data && options->base->wasm_memory.size) return status; /* it stands on one that isn't */
+    return read_with(&verified, path, out, why, error);
+}
+
+/* Each on the one before; *out is the last, or NULL where there is none. On trust only where the options say so. */
 static tw_status read_bases(const tw_snapshot_reader_options *options, const cli_list *files, tw_snapshot **out,
                             tw_snapshot_class *why, tw_error *error)
 {
@@ -133,11 +146,10 @@ static tw_status read_bases(const tw_snapshot_reader_options *options, const cli
     tw_status status = TW_OK;
     each.has_max_age = each.has_expected_nonce = false;
     each.min_sequence = 0;
-    each.verify = TW_SNAPSHOT_VERIFY_FULL;
     for (size_t i = 0; !status && i < files->count; i++) {
         tw_snapshot *next = NULL;
         each.base = *out;
-        status = read_with(&each, files->items[i], &next, why, error);
+        status = read_base(&each, files->items[i], &next, why, error);
         tw_snapshot_free(*out);
         *out = next;
     }
@@ -149,9 +161,9 @@ static tw_status read_on_bases(const cli_reading *how, const keys *k, const char
 {
     tw_snapshot_reader_options options = reader_options(how, k);
     tw_snapshot *base = NULL;
+    options.verify = (tw_snapshot_verify)how->verify;
     tw_status status = read_bases(&options, &how->bases, &base, why, error);
     options.base = base;
-    options.verify = (tw_snapshot_verify)how->verify;
     if (!status) status = read_with(&options, path, out, why, error);
     tw_snapshot_free(base);
     return status;

@@ -137,15 +137,18 @@ static tw_status set_up_wasi(const tw_registers *r, const tw_wasi_options *given
 
 /* ---- the spawn ---- */
 
-/* An image of a file: its pages are mapped, not copied. */
-static tw_status find_image(const tw_snapshot *snapshot, tw_image **out, tw_error *error)
+/* An image of files: its pages are mapped, not copied. */
+static tw_status find_image(const tw_snapshot *snapshot, tw_arena *arena, tw_image **out, tw_error *error)
 {
     const tw_snap_backing *backing = tw_snap_backing_of(snapshot);
     if (!backing || !snapshot->wasm_memory.size) return TW_OK;
-    tw_extent extents[TW_SNAP_RUNS];
-    for (uint32_t i = 0; i < backing->run_count; i++)
-        extents[i] = (tw_extent){(size_t)backing->runs[i].at, (size_t)backing->runs[i].size, (size_t)backing->runs[i].in_file};
-    return tw_image_of_file(backing->file, snapshot->wasm_memory.size, extents, backing->run_count, out, error);
+    tw_extent *extents = TW_NEW_ARRAY(arena, tw_extent, (size_t)backing->run_count + 1);
+    TW_TRY_ALLOC(extents, error);
+    for (uint32_t i = 0; i < backing->run_count; i++) {
+        const tw_snap_run *run = &backing->runs[i];
+        extents[i] = (tw_extent){(size_t)run->at, (size_t)run->size, (size_t)run->in_file, run->file};
+    }
+    return tw_image_of_files(backing->files, backing->file_count, snapshot->wasm_memory.size, extents, backing->run_count, out, error);
 }
 
 tw_status tw_runtime_prepare_restoring(tw_module *module, const tw_snapshot *snapshot, const tw_spawn_options *given, tw_arena *arena,
@@ -162,8 +165,8 @@ tw_status tw_runtime_prepare_restoring(tw_module *module, const tw_snapshot *sna
     out->options.wasi = has_wasi ? &out->wasi : NULL;
     out->options.capturable = true;
     if (r->max_memory && (!out->options.max_memory || out->options.max_memory > r->max_memory)) out->options.max_memory = r->max_memory;
-    out->from = (tw_put_back){r, snapshot->wasm_memory, NULL, snapshot->device_memory, given->buffers};
-    TW_TRY(find_image(snapshot, &out->from.image, error));
+    out->from = (tw_put_back){r, snapshot->wasm_memory, NULL, tw_snap_present_of(snapshot), snapshot->device_memory, given->buffers};
+    TW_TRY(find_image(snapshot, arena, &out->from.image, error));
     bool has_memory = out->from.image || snapshot->wasm_memory.data || !snapshot->wasm_memory.size;
     if (has_memory && (snapshot->device_memory.data || !snapshot->device_memory.size)) return TW_OK;
     return tw_fail(error, TW_INVALID_ARGUMENT, "a memory of the snapshot has a size and no data: it was only verified");
@@ -197,12 +200,16 @@ static tw_status find(tw_instance *instance, const char *what, uint32_t number, 
     return doesnt_fit(error, kind == TW_HANDLE_FUNC ? "a reference to a function that none can be had of" : "something is missing");
 }
 
-/* Pages that are all zero aren't touched: they stay free. */
-static void copy_pages(uint8_t *to, tw_span from)
+/* Pages that are all zero aren't touched: they stay free. Nor are blocks read that are known to be: that alone would be most of the
+ * time of a large memory that is almost empty. */
+static void copy_pages(uint8_t *to, tw_span from, const uint8_t *present)
 {
     static const uint8_t zero[4096];
-    for (size_t at = 0; at < from.size; at += sizeof zero)
-        if (memcmp(from.data + at, zero, sizeof zero)) memcpy(to + at, from.data + at, sizeof zero);
+    for (size_t at = 0, block = 0; at < from.size; at += PAGE, block++) {
+        if (present && !(present[block / 8] >> block % 8 & 1)) continue;
+        for (size_t page = at; page < at + PAGE; page += sizeof zero)
+            if (memcmp(from.data + page, zero, sizeof zero)) memcpy(to + page, from.data + page, sizeof zero);
+    }
 }
 
 /* The host's memory may hold anything, and can't be made smaller. */
@@ -217,12 +224,21 @@ static tw_status check_lent(const tw_instance *instance, tw_span from, tw_error 
     return TW_OK;
 }
 
-/* What it held before has to go, and its pages stay the host's. */
-static tw_status fill_lent(const tw_slot *slot, tw_span from, tw_error *error)
+/* What it held before has to go, and its pages stay the host's: nothing is mapped over them. */
+static tw_status fill_lent(const tw_slot *slot, const tw_put_back *from, tw_error *error)
 {
-    if (!from.data && from.size)
-        return tw_fail(error, TW_UNSUPPORTED, "an image that is taken on trust can't be put into a memory of the host's: verify it in full");
-    if (from.size) memcpy(slot->base, from.data, from.size);
+    if (!from->memory.data && from->memory.size) return tw_image_copy(from->image, slot->base, error);
+    if (from->memory.size) memcpy(slot->base, from->memory.data, from->memory.size);
+    return TW_OK;
+}
+
+/* Where the process has no mappings left for it, it is copied. */
+static tw_status put_image(tw_slot *slot, tw_image *image, tw_error *error)
+{
+    tw_status status = tw_slot_put_image(slot, image, error);
+    if (status != TW_LIMIT || slot->image) return status;
+    TW_TRY(tw_image_copy(image, slot->base, error));
+    tw_slot_adopt_image(slot, image);
     return TW_OK;
 }
 
@@ -236,9 +252,9 @@ static tw_status put_memory(tw_instance *instance, const tw_put_back *from, tw_e
     if (!tw_store_export(instance->store, "tw:linear", TW_HANDLE_MEMORY, &memory)) return doesnt_fit(error, "no memory");
     if (more && !tw_store_memory_grow(instance->store, &memory, more))
         return tw_fail(error, TW_LIMIT, "the snapshot's memory of %zu bytes is over a limit of the instance, of its tenant or of the process", from->memory.size);
-    if (instance->lent) return fill_lent(slot, from->memory, error);
-    if (from->image) return tw_slot_put_image(slot, from->image, error);
-    copy_pages(slot->base, from->memory);
+    if (instance->lent) return fill_lent(slot, from, error);
+    if (from->image) return put_image(slot, from->image, error);
+    copy_pages(slot->base, from->memory, from->present);
     return TW_OK;
 }
 

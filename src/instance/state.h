@@ -19,6 +19,7 @@ struct tw_put_back {
     const tw_registers *registers;
     tw_span memory;      /* data may be NULL where there is an image */
     tw_image *image;     /* to be mapped; NULL: the memory is copied */
+    const uint8_t *present; /* which blocks of it may be other than zero: tw_snap_present_of */
     tw_span buffers;
     const tw_buffer_restoring *where; /* buffers are made */
 };

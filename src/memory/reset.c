@@ -148,7 +148,7 @@ static bool copy(const tw_slot *slot)
     for (uint32_t i = 0; i < image->extent_count; i++) {
         const tw_extent *e = &image->extents[i];
         memset(slot->base + at, 0, e->at - at);
-        memcpy(slot->base + e->at, image->view + e->in_file, e->size);
+        memcpy(slot->base + e->at, image->files[e->file].view + e->in_file, e->size);
         at = e->at + e->size;
     }
     memset(slot->base + at, 0, image->size - at);

@@ -236,8 +236,8 @@ static bool map_extents(const tw_slot *slot, const tw_image *image)
 {
     for (uint32_t i = 0; i < image->extent_count; i++) {
         const tw_extent *e = &image->extents[i];
-        if (mmap(slot->base + e->at, e->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, image->file,
-                 (off_t)e->in_file) == MAP_FAILED)
+        if (mmap(slot->base + e->at, e->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
+                 image->files[e->file].file, (off_t)e->in_file) == MAP_FAILED)
             return false;
     }
     return true;

@@ -21,6 +21,7 @@
  *   table as associated data. Hashes are of what stands in the file. */
 
 #include "snapshot/envelope.h"
+#include "snapshot/image.h"
 
 enum {
     TW_ARCHIVE_SECTIONS = 4,
@@ -32,8 +33,8 @@ enum {
 extern const tw_envelope_form tw_archive_form;
 
 bool tw_archive_is(tw_span file);
-/* As tw_craton_read. */
-tw_status tw_archive_read(const tw_snapshot_reader_options *options, tw_span file, tw_snapshot *out, uint8_t **storage,
+/* As tw_craton_read; storage is empty at first, and after a failure. */
+tw_status tw_archive_read(const tw_snapshot_reader_options *options, tw_span file, tw_snapshot *out, tw_snap_storage *storage,
                           tw_snap_why *why);
 /* As tw_craton_write; out is empty at first. */
 tw_status tw_archive_write(const tw_snapshot_writer_options *options, const tw_snapshot_state *state, tw_bytes *out,
@@ -43,8 +44,9 @@ tw_status tw_archive_write(const tw_snapshot_writer_options *options, const tw_s
 
 /* Appends the body of a memory. The bytes don't depend on the number of threads. */
 tw_status tw_archive_pages_write(tw_span memory, int level, uint32_t threads, tw_bytes *out, tw_error *error);
-/* Fills `memory`, which is all zero, from a body. */
-tw_status tw_archive_pages_read(tw_span body, uint8_t *memory, size_t size, uint32_t threads, tw_snap_why *why);
+/* Fills `memory`, which is all zero, from a body. present (may be NULL) has tw_snap_present_size(size) zero bytes and gets a bit for
+ * each page that was filled. */
+tw_status tw_archive_pages_read(tw_span body, uint8_t *memory, size_t size, uint32_t threads, uint8_t *present, tw_snap_why *why);
 
 /* ---- seal.c ---- */
 

@@ -66,37 +66,38 @@ static tw_status open_body(const tw_envelope *e, size_t index, tw_span *body, ui
     return TW_OK;
 }
 
-static tw_status read_section(const tw_envelope *e, size_t index, uint8_t *memory)
+static tw_status read_section(const tw_envelope *e, size_t index, uint8_t *memory, uint8_t *present)
 {
     tw_span body;
     uint8_t *opened;
     TW_TRY(open_body(e, index, &body, &opened));
     tw_status status =
         index == 0 ? tw_envelope_read_meta(e, body)
-                   : tw_archive_pages_read(body, memory, (size_t)e->entries[index].size, e->options->threads, e->why);
+                   : tw_archive_pages_read(body, memory, (size_t)e->entries[index].size, e->options->threads, present, e->why);
     free(opened);
     return status;
 }
 
 /* The memories lie in one block, each at a multiple of 64 bytes. calloc gives large ones as pages that cost nothing yet. */
-static tw_status read_sections(const tw_envelope *e, uint8_t **storage)
+static tw_status read_sections(const tw_envelope *e, tw_snap_storage *storage)
 {
     tw_span *spans[] = {&e->out->wasm_memory, &e->out->device_memory, &e->out->registers};
-    TW_TRY(read_section(e, 0, NULL));
-    *storage = calloc(1, (size_t)e->out->total_uncompressed_bytes + TW_ARCHIVE_SECTIONS * ALIGN);
-    TW_TRY_ALLOC(*storage, e->why->error);
-    uint8_t *memory = *storage;
+    TW_TRY(read_section(e, 0, NULL, NULL));
+    storage->heap = calloc(1, (size_t)e->out->total_uncompressed_bytes + TW_ARCHIVE_SECTIONS * ALIGN);
+    storage->present = calloc(1, tw_snap_present_size(e->entries[1].size));
+    if (!storage->heap || !storage->present) return tw_fail_memory(e->why->error);
+    uint8_t *memory = storage->heap;
     for (size_t i = 1; i < TW_ARCHIVE_SECTIONS; i++) {
         size_t size = (size_t)e->entries[i].size;
         memory = (uint8_t *)(((uintptr_t)memory + ALIGN - 1) / ALIGN * ALIGN);
-        TW_TRY(read_section(e, i, memory));
+        TW_TRY(read_section(e, i, memory, i == 1 ? storage->present : NULL));
         *spans[i - 1] = (tw_span){memory, size};
         memory += size;
     }
     return TW_OK;
 }
 
-static tw_status read_archive(tw_envelope *e, uint8_t **storage)
+static tw_status read_archive(tw_envelope *e, tw_snap_storage *storage)
 {
     TW_TRY(tw_envelope_read_kind(e));
     e->out->encrypted = e->flags & TW_ARCHIVE_ENCRYPTED;
@@ -107,14 +108,11 @@ static tw_status read_archive(tw_envelope *e, uint8_t **storage)
     return read_sections(e, storage);
 }
 
-tw_status tw_archive_read(const tw_snapshot_reader_options *options, tw_span file, tw_snapshot *out, uint8_t **storage,
+tw_status tw_archive_read(const tw_snapshot_reader_options *options, tw_span file, tw_snapshot *out, tw_snap_storage *storage,
                           tw_snap_why *why)
 {
     tw_envelope e = {.form = &tw_archive_form, .options = options, .front = file, .file_size = file.size, .why = why, .out = out};
-    *storage = NULL;
     tw_status status = read_archive(&e, storage);
-    if (status == TW_OK) return TW_OK;
-    free(*storage);
-    *storage = NULL;
+    if (status != TW_OK) tw_snap_storage_free(storage);
     return status;
 }

@@ -34,6 +34,8 @@ enum {
     TW_SNAP_BLOCK = 64 << 10,
     TW_SNAP_RUNS = 256, /* a memory */
     TW_SNAP_RUN = 8,
+    TW_SNAP_MAPPED_RUNS = 512,  /* of a chain of images: more are copied */
+    TW_SNAP_FILES = TW_SNAPSHOT_MAX_DEPTH + 1,
     TW_IMAGE_INCREMENTAL = 4, /* a flag */
     TW_IMAGE_DEPTH_AT = 24,
     TW_IMAGE_BASE_AT = 32,
@@ -60,27 +62,35 @@ typedef struct tw_image_source {
 /* A piece of a memory that lies in a file: whole blocks, but for the memory's end. */
 typedef struct tw_snap_run {
     uint64_t at, size, in_file;
+    uint32_t file; /* which one */
 } tw_snap_run;
 
-/* The pages of a snapshot's wasm memory in a file, to be mapped. */
+/* The pages of a snapshot's wasm memory in files, to be mapped: in the image's own, and in those that it stands on what isn't as in
+ * them. Only files that have some are here. */
 typedef struct tw_snap_backing {
-    int file; /* -1: none */
-    tw_snap_run *runs;
+    bool there;
+    int files[TW_SNAP_FILES];
+    uint32_t file_count;
+    tw_snap_run *runs; /* ascending, disjoint */
     uint32_t run_count;
 } tw_snap_backing;
 
 /* What is behind a snapshot. */
 typedef struct tw_snap_storage {
     uint8_t *heap, *registers;
+    uint8_t *present; /* a bit for each TW_SNAP_BLOCK of wasm memory: where it is 0, all of that is zero. NULL: nobody has looked */
     uint8_t *view; /* mapped */
     size_t view_size;
     tw_snap_backing backing;
 } tw_snap_storage;
 void tw_snap_storage_free(tw_snap_storage *storage);
+/* Bytes of `present` for so large a memory. */
+size_t tw_snap_present_size(uint64_t size);
 
 bool tw_image_is(tw_span file);
 /* As tw_archive_read. From a file, verified in full, the pages become a copy that nobody can change; to take them on trust, the
- * reader's own word, they stay where they are, and the snapshot's memories have a size and no data. */
+ * reader's own word, they stay where they are, and the snapshot's wasm memory has a size and no data. An incremental one stands on its
+ * base's pages where those can be mapped; else, or where there would be too many mappings, both are merged in the heap. */
 tw_status tw_image_read(const tw_snapshot_reader_options *options, const tw_image_source *source, tw_snapshot *out,
                         tw_snap_storage *storage, tw_snap_why *why);
 

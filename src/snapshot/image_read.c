@@ -15,6 +15,7 @@
 #include "os/machine.h"
 #include "snapshot/image.h"
 #include "snapshot/little.h"
+#include "snapshot/snapshot.h"
 
 enum { CHUNK_BLOCKS = 4, CHUNK = CHUNK_BLOCKS * TW_SNAP_BLOCK, ALIGN = 64, PAGE = 4096 };
 
@@ -61,10 +62,17 @@ void tw_snap_storage_free(tw_snap_storage *storage)
 {
     free(storage->heap);
     free(storage->registers);
+    free(storage->present);
     free(storage->backing.runs);
     if (storage->view) munmap(storage->view, storage->view_size);
-    if (storage->backing.file >= 0) close(storage->backing.file);
-    *storage = (tw_snap_storage){.backing.file = -1};
+    for (uint32_t f = 0; f < storage->backing.file_count; f++) close(storage->backing.files[f]);
+    *storage = (tw_snap_storage){0};
+}
+
+/* Whole groups of an archive, of 16 blocks. */
+size_t tw_snap_present_size(uint64_t size)
+{
+    return (size_t)(size / TW_SNAP_BLOCK / 16 + 1) * 2;
 }
 
 /* ---- bytes of the source ---- */
@@ -188,7 +196,7 @@ static tw_status cut_run(image *i, memory *m, const uint8_t *row)
     if (count == 0 || first + count > blocks || (last && at <= last->at + last->size))
         return refuse(i, "the table of a memory isn't in order, or goes beyond it");
     if (end > m->size) end = m->size;
-    m->runs[m->run_count++] = (tw_snap_run){at, end - at, m->length};
+    m->runs[m->run_count++] = (tw_snap_run){at, end - at, m->length, 0};
     m->length += end - at;
     m->blocks += count;
     return TW_OK;
@@ -338,9 +346,23 @@ static uint8_t *aligned(uint8_t *at)
     return (uint8_t *)(((uintptr_t)at + ALIGN - 1) / ALIGN * ALIGN);
 }
 
-static void fill_from_base(uint8_t *to, uint64_t size, tw_span base)
+static void fill(uint8_t *to, uint64_t size, tw_span base)
 {
     if (base.size && size) memcpy(to, base.data, base.size < size ? base.size : (size_t)size);
+}
+
+/* A base that is taken on trust shows no bytes, but its files have them. */
+static tw_status fill_from_base(image *i, const memory *m, const tw_snapshot *base)
+{
+    const tw_snap_backing *backing = base->wasm_memory.data || !base->wasm_memory.size ? NULL : tw_snap_backing_of(base);
+    if (!backing) fill(m->to, m->size, base->wasm_memory);
+    for (uint32_t r = 0; backing && r < backing->run_count; r++) {
+        const tw_snap_run *run = &backing->runs[r];
+        uint64_t end = run->at + run->size < m->size ? run->at + run->size : m->size;
+        errno = 0;
+        if (end > run->at && !pread_whole(backing->files[run->file], m->to + run->at, (size_t)(end - run->at), run->in_file)) return cant_read(i);
+    }
+    return TW_OK;
 }
 
 static tw_status take_into_heap(image *i)
@@ -354,8 +376,8 @@ static tw_status take_into_heap(image *i)
         at += i->memories[m].size;
     }
     if (s->has_base) {
-        fill_from_base(i->memories[0].to, i->memories[0].size, base->wasm_memory);
-        fill_from_base(i->memories[1].to, i->memories[1].size, base->device_memory);
+        TW_TRY(fill_from_base(i, &i->memories[0], base));
+        fill(i->memories[1].to, i->memories[1].size, base->device_memory);
     }
     TW_TRY(take_blocks(i));
     s->wasm_memory = (tw_span){i->memories[0].to, (size_t)i->memories[0].size};
@@ -370,43 +392,133 @@ static uint64_t whole_pages(uint64_t size)
     return (size + PAGE - 1) / PAGE * PAGE;
 }
 
-static bool map_runs(const image *i, const memory *m, uint8_t *to)
+static bool map_runs(const int *files, const tw_snap_run *runs, uint32_t count, uint8_t *to)
 {
-    for (uint32_t r = 0; r < m->run_count; r++) {
-        const tw_snap_run *run = &m->runs[r];
-        if (mmap(to + run->at, (size_t)run->size, PROT_READ, MAP_PRIVATE | MAP_FIXED, i->copy, (off_t)(run->in_file - i->first_page)) == MAP_FAILED)
+    for (uint32_t r = 0; r < count; r++)
+        if (mmap(to + runs[r].at, (size_t)runs[r].size, PROT_READ, MAP_PRIVATE | MAP_FIXED, files[runs[r].file], (off_t)runs[r].in_file) == MAP_FAILED)
             return false;
-    }
     return true;
 }
 
-/* Both memories as they are, to be read. */
+/* Both memories as they are, to be read; device memory only where it isn't in the heap. */
 static tw_status map_view(image *i)
 {
+    const tw_snap_backing *backing = &i->storage->backing;
     const memory *wasm = &i->memories[0], *device = &i->memories[1];
-    uint64_t size = whole_pages(wasm->size) + whole_pages(device->size);
+    bool both = !device->to;
+    uint64_t size = whole_pages(wasm->size) + (both ? whole_pages(device->size) : 0);
     if (!size) return TW_OK;
     uint8_t *view = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (view == MAP_FAILED) return tw_fail(i->e.why->error, TW_LIMIT, "the system has no address space for the image");
     i->storage->view = view;
     i->storage->view_size = (size_t)size;
-    if (!map_runs(i, wasm, view) || !map_runs(i, device, view + whole_pages(wasm->size)))
+    if (!map_runs(backing->files, backing->runs, backing->run_count, view) ||
+        (both && !map_runs(&i->copy, device->runs, device->run_count, view + whole_pages(wasm->size))))
         return tw_fail(i->e.why->error, TW_LIMIT, "the system maps no more of the image");
     i->e.out->wasm_memory = (tw_span){view, (size_t)wasm->size};
-    i->e.out->device_memory = (tw_span){view + whole_pages(wasm->size), (size_t)device->size};
+    if (both) i->e.out->device_memory = (tw_span){view + whole_pages(wasm->size), (size_t)device->size};
     return TW_OK;
 }
 
-/* The runs of the wasm memory, from now on counted from where the backing's file begins. */
-static void keep_backing(image *i, int file, uint64_t begins)
+/* ---- the pages of a chain ---- */
+
+/* Whole pages can be mapped over one another, and there is something to map over. */
+static bool stands_on_pages(const image *i)
 {
-    memory *m = &i->memories[0];
-    for (uint32_t r = 0; r < m->run_count; r++) m->runs[r].in_file -= begins;
-    i->storage->backing = (tw_snap_backing){file, m->runs, m->run_count};
-    m->runs = NULL;
+    const tw_snapshot *base = i->e.options->base;
+    return tw_snap_backing_of(base) && base->wasm_memory.size % PAGE == 0 && i->memories[0].size % PAGE == 0;
 }
 
-static tw_status take_into_copy(image *i)
+static void append_run(tw_snap_backing *to, tw_snap_run run, uint32_t file)
+{
+    run.file = file;
+    to->runs[to->run_count++] = run;
+}
+
+/* The part of a base's run from `from` up to `end`. */
+static void append_part(tw_snap_backing *to, const tw_snap_run *run, uint64_t from, uint64_t end)
+{
+    if (from < end) append_run(to, (tw_snap_run){from, end - from, run->in_file + (from - run->at), 0}, run->file);
+}
+
+/* The memory's own runs, and between them what the base has. Those of the base get its numbers of files, its own get `own`. */
+static void lay_over(const memory *m, uint32_t own, const tw_snap_backing *base, tw_snap_backing *to)
+{
+    uint32_t b = 0;
+    uint64_t at = 0;
+    for (uint32_t r = 0; r <= m->run_count; r++) {
+        uint64_t until = r < m->run_count ? m->runs[r].at : m->size;
+        for (; b < base->run_count && base->runs[b].at < until; b++) {
+            const tw_snap_run *run = &base->runs[b];
+            uint64_t end = run->at + run->size;
+            append_part(to, run, run->at > at ? run->at : at, end < until ? end : until);
+            if (end > until) break; /* what is left of it may show behind this one */
+        }
+        if (r < m->run_count) {
+            append_run(to, m->runs[r], own);
+            at = m->runs[r].at + m->runs[r].size;
+        }
+    }
+}
+
+/* Files without a run go; the others are opened anew. False with errno. */
+static bool keep_files(tw_snap_backing *b, const int *files)
+{
+    uint32_t as[TW_SNAP_FILES + 1];
+    memset(as, 0xFF, sizeof as);
+    for (uint32_t r = 0; r < b->run_count; r++) {
+        uint32_t *number = &as[b->runs[r].file];
+        if (*number == UINT32_MAX) {
+            int file = fcntl(files[b->runs[r].file], F_DUPFD_CLOEXEC, 0);
+            if (file < 0) return false;
+            b->files[b->file_count] = file;
+            *number = b->file_count++;
+        }
+        b->runs[r].file = *number;
+    }
+    return true;
+}
+
+/* What is mapped from where. Its own runs are in file number `own`. */
+static tw_status lay_out(image *i, uint32_t *own)
+{
+    static const tw_snap_backing nothing = {0};
+    const memory *m = &i->memories[0];
+    const tw_snap_backing *base = i->e.out->has_base ? tw_snap_backing_of(i->e.options->base) : &nothing;
+    tw_snap_backing *b = &i->storage->backing;
+    b->runs = malloc(((size_t)base->run_count + 2 * (size_t)m->run_count + 1) * sizeof *b->runs);
+    TW_TRY_ALLOC(b->runs, i->e.why->error);
+    *own = base->file_count;
+    lay_over(m, *own, base, b);
+    return TW_OK;
+}
+
+/* Its own pages are in `file`, counted from where it begins there. */
+static tw_status name_files(image *i, uint32_t own, int file, uint64_t begins)
+{
+    tw_snap_backing *b = &i->storage->backing;
+    int files[TW_SNAP_FILES + 1];
+    if (own) memcpy(files, tw_snap_backing_of(i->e.options->base)->files, own * sizeof *files);
+    files[own] = file;
+    for (uint32_t r = 0; r < b->run_count; r++)
+        if (b->runs[r].file == own) b->runs[r].in_file -= begins;
+    b->there = true;
+    return keep_files(b, files) ? TW_OK : tw_fail(i->e.why->error, TW_IO, "can't keep the image open: %s", strerror(errno));
+}
+
+/* Nobody maps that: it goes into buffers, which are small beside the guest's memory. */
+static tw_status make_room_for_device_memory(image *i)
+{
+    const tw_snapshot *s = i->e.out, *base = i->e.options->base;
+    memory *m = &i->memories[1];
+    m->to = i->storage->heap = calloc(1, (size_t)m->size + 1);
+    TW_TRY_ALLOC(m->to, i->e.why->error);
+    if (s->has_base) fill(m->to, m->size, base->device_memory);
+    i->e.out->device_memory = (tw_span){m->to, (size_t)m->size};
+    return TW_OK;
+}
+
+static tw_status take_into_copy(image *i, uint32_t own)
 {
     const tw_envelope_entry *pages = &i->e.entries[TW_IMAGE_PAGES];
     i->first_page = pages->length ? pages->offset : pages[1].offset;
@@ -414,36 +526,25 @@ static tw_status take_into_copy(image *i)
     if (i->copy < 0) return tw_fail(i->e.why->error, TW_IO, "no file for a copy of the image: %s", strerror(errno));
     if (ftruncate(i->copy, (off_t)(i->source->size - i->first_page)))
         return tw_fail(i->e.why->error, TW_IO, "no room for a copy of the image: %s", strerror(errno));
+    if (i->e.out->has_base) TW_TRY(make_room_for_device_memory(i));
     TW_TRY(take_blocks(i));
     if (fcntl(i->copy, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
         return tw_fail(i->e.why->error, TW_IO, "can't seal a copy of the image: %s", strerror(errno));
-    TW_TRY(map_view(i));
-    keep_backing(i, i->copy, i->first_page);
-    i->copy = -1;
-    return TW_OK;
+    for (uint32_t r = 0; r < i->memories[1].run_count; r++) i->memories[1].runs[r].in_file -= i->first_page;
+    TW_TRY(name_files(i, own, i->copy, i->first_page));
+    return map_view(i);
 }
 
 /* ---- or where they are ---- */
 
-/* Nobody maps that: it goes into buffers, which are small beside the guest's memory. */
-static tw_status take_device_memory(image *i)
+static tw_status trust(image *i, uint32_t own)
 {
     i->trusts = true;
-    i->memories[1].to = i->storage->heap = calloc(1, (size_t)i->memories[1].size);
-    TW_TRY_ALLOC(i->storage->heap, i->e.why->error);
-    TW_TRY(take_blocks(i));
-    i->e.out->device_memory = (tw_span){i->storage->heap, (size_t)i->memories[1].size};
-    return TW_OK;
-}
-
-static tw_status trust(image *i)
-{
-    if (i->e.out->has_base) return take_into_heap(i); /* what is merged is checked */
-    int file = fcntl(i->source->file, F_DUPFD_CLOEXEC, 0);
-    if (file < 0) return tw_fail(i->e.why->error, TW_IO, "can't keep the image open: %s", strerror(errno));
-    i->storage->backing.file = file;
-    if (i->memories[1].size) TW_TRY(take_device_memory(i));
-    keep_backing(i, file, 0);
+    TW_TRY(name_files(i, own, i->source->file, 0));
+    if (i->memories[1].size) {
+        TW_TRY(make_room_for_device_memory(i));
+        TW_TRY(take_blocks(i));
+    }
     i->e.out->wasm_memory.size = (size_t)i->memories[0].size;
     return TW_OK;
 }
@@ -471,6 +572,20 @@ static tw_status read_registers(image *i)
     return TW_OK;
 }
 
+/* What is in too many pieces for mappings is merged in the heap. */
+static tw_status take_as_pages(image *i)
+{
+    uint32_t own = 0;
+    tw_snap_backing *b = &i->storage->backing;
+    if (i->e.out->has_base && !stands_on_pages(i)) return take_into_heap(i);
+    TW_TRY(lay_out(i, &own));
+    if (b->run_count <= TW_SNAP_MAPPED_RUNS)
+        return i->e.options->verify == TW_SNAPSHOT_VERIFY_TRUSTED ? trust(i, own) : take_into_copy(i, own);
+    free(b->runs);
+    *b = (tw_snap_backing){0};
+    return take_into_heap(i);
+}
+
 static tw_status read_image(image *i)
 {
     TW_TRY(read_front(i));
@@ -482,8 +597,8 @@ static tw_status read_image(image *i)
     TW_TRY(read_registers(i));
     if (i->source->file < 0) return take_into_heap(i);
     switch (i->e.options->verify) {
-    case TW_SNAPSHOT_VERIFY_FULL: return i->e.out->has_base ? take_into_heap(i) : take_into_copy(i);
-    case TW_SNAPSHOT_VERIFY_TRUSTED: return trust(i);
+    case TW_SNAPSHOT_VERIFY_FULL:
+    case TW_SNAPSHOT_VERIFY_TRUSTED: return take_as_pages(i);
     case TW_SNAPSHOT_VERIFY_ONLY: return only_verify(i);
     }
     return tw_fail(i->e.why->error, TW_INVALID_ARGUMENT, "no such way to verify: %d", (int)i->e.options->verify);

@@ -262,7 +262,15 @@ static tw_status first_wrong(const group *groups, size_t count, tw_snap_why *why
     return TW_OK;
 }
 
-tw_status tw_archive_pages_read(tw_span body, uint8_t *memory, size_t size, uint32_t threads, tw_snap_why *why)
+static void tell_present(const group *groups, size_t count, uint8_t *present)
+{
+    for (size_t i = 0; present && i < count; i++) {
+        present[2 * i] = (uint8_t)groups[i].pages;
+        present[2 * i + 1] = (uint8_t)(groups[i].pages >> 8);
+    }
+}
+
+tw_status tw_archive_pages_read(tw_span body, uint8_t *memory, size_t size, uint32_t threads, uint8_t *present, tw_snap_why *why)
 {
     size_t count = groups_of(size);
     if (body.size / ROW < count)
@@ -276,6 +284,7 @@ tw_status tw_archive_pages_read(tw_span body, uint8_t *memory, size_t size, uint
         tw_crew crew = {.count = count, .work = decompress_groups, .context = &j};
         tw_crew_run(&crew, threads ? threads : tw_machine_processors());
         status = first_wrong(j.groups, count, why);
+        tell_present(j.groups, count, present);
     }
     free(j.groups);
     return status;

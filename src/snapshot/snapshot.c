@@ -28,13 +28,23 @@ void tw_snapshot_free(tw_snapshot *snapshot)
 }
 
 /* A copy of a snapshot's fields may have been given another memory. */
-const tw_snap_backing *tw_snap_backing_of(const tw_snapshot *snapshot)
+static const tw_snap_storage *storage_of_memory(const tw_snapshot *snapshot)
 {
     const owned *o = snapshot->inside;
-    if (!o || o->storage.backing.file < 0 || snapshot->wasm_memory.data != o->snapshot.wasm_memory.data ||
-        snapshot->wasm_memory.size != o->snapshot.wasm_memory.size)
-        return NULL;
-    return &o->storage.backing;
+    bool same = o && snapshot->wasm_memory.data == o->snapshot.wasm_memory.data && snapshot->wasm_memory.size == o->snapshot.wasm_memory.size;
+    return same ? &o->storage : NULL;
+}
+
+const tw_snap_backing *tw_snap_backing_of(const tw_snapshot *snapshot)
+{
+    const tw_snap_storage *storage = storage_of_memory(snapshot);
+    return storage && storage->backing.there ? &storage->backing : NULL;
+}
+
+const uint8_t *tw_snap_present_of(const tw_snapshot *snapshot)
+{
+    const tw_snap_storage *storage = storage_of_memory(snapshot);
+    return storage ? storage->present : NULL;
 }
 
 /* ---- writing ---- */
@@ -140,7 +150,10 @@ tw_status tw_snap_reader_check(const tw_snapshot_reader_options *options, tw_err
     TW_TRY(tw_snap_crypto_start(error));
     TW_TRY(tw_snap_key_check(options->hmac_key, TW_SNAPSHOT_KEY_HMAC, error));
     TW_TRY(tw_snap_key_check(options->ed25519_public, TW_SNAPSHOT_KEY_ED25519_PUBLIC, error));
-    if (options->base && !has_data(options->base)) return tw_fail(error, TW_INVALID_ARGUMENT, "a base must have been verified in full");
+    const tw_snapshot *base = options->base;
+    bool trusted = base && options->verify == TW_SNAPSHOT_VERIFY_TRUSTED && tw_snap_backing_of(base);
+    if (base && !has_data(base) && !trusted)
+        return tw_fail(error, TW_INVALID_ARGUMENT, "a base must have been verified in full, but for a reader that takes images on trust");
     return tw_snap_key_check(options->aead_key, TW_SNAPSHOT_KEY_AEAD, error);
 }
 
@@ -180,7 +193,7 @@ static tw_status read_wrapped(const tw_snapshot_reader_options *options, tw_span
 static tw_status read_bytes(const tw_snapshot_reader_options *options, tw_span file, owned *out, tw_snap_why *why)
 {
     tw_image_source source = {-1, file, file.size};
-    if (tw_archive_is(file)) return tw_archive_read(options, file, &out->snapshot, &out->storage.heap, why);
+    if (tw_archive_is(file)) return tw_archive_read(options, file, &out->snapshot, &out->storage, why);
     if (tw_image_is(file)) return tw_image_read(options, &source, &out->snapshot, &out->storage, why);
     if (options->aead_key) return read_wrapped(options, file, out, why);
     return tw_craton_read(options, file, &out->snapshot, &out->storage.heap, why);
@@ -199,7 +212,6 @@ tw_status tw_snap_read_source(const tw_snapshot_reader_options *options, const t
     TW_TRY(tw_snap_check_file_size(options, source->size, why));
     owned *o = calloc(1, sizeof *o);
     TW_TRY_ALLOC(o, why->error);
-    o->storage.backing.file = -1;
     o->snapshot.inside = o;
     tw_status status = source->file < 0 ? read_bytes(options, source->bytes, o, why)
                                         : tw_image_read(options, source, &o->snapshot, &o->storage, why);

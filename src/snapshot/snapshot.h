@@ -23,8 +23,10 @@ tw_status tw_snap_draft_publish(const tw_snap_draft *draft, const char *path, tw
 /* *out is freed with tw_snapshot_free. */
 tw_status tw_snap_read(const tw_snapshot_reader_options *options, tw_span file, tw_snapshot **out, tw_snap_why *why);
 tw_status tw_snap_open(const tw_snapshot_reader_options *options, const char *path, tw_snapshot **out, tw_snap_why *why);
-/* The pages of the wasm memory, to be mapped; NULL where they lie in no file that can't change or is to be trusted. */
+/* The pages of the wasm memory, to be mapped; NULL where they lie in no files that can't change or are to be trusted. */
 const tw_snap_backing *tw_snap_backing_of(const tw_snapshot *snapshot);
+/* A bit for each block of 64 KiB of the wasm memory that may be other than zero; NULL where nobody has looked. */
+const uint8_t *tw_snap_present_of(const tw_snapshot *snapshot);
 
 /* ---- between snapshot.c and open.c ---- */
 

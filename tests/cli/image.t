@@ -55,6 +55,11 @@ Only what differs from another snapshot, which is needed to read it again:
   tensor-wasm: c.twi: it holds only what differs from its base, the snapshot whose content hash begins with HASH, and the reader has none (base)
   $ tensor-wasm run --from-snapshot c.twi --base a.twi --invoke get count.wat
   42
+  $ cp c.twi store/c.twi
+  $ tensor-wasm run --from-snapshot store/c.twi --verify trusted --base store/a.twi --invoke get count.wat
+  42
+  $ tensor-wasm run --from-snapshot store/c.twi --verify trusted --base a.twi --invoke get count.wat
+  42
   $ tensor-wasm snapshot convert --to image --base a.twi --against a.twi --against c.twi c.twi d.twi
   d.twi: image, from c.twi, image
   $ tensor-wasm snapshot verify --base a.twi --base c.twi d.twi

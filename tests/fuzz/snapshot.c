@@ -209,8 +209,13 @@ static void read_as_pages(const uint8_t *data, size_t size)
     size_t memory_size = ((size_t)data[0] | (size_t)data[1] << 8 | (size_t)data[2] << 16) & (MAX_BYTES - 1);
     uint8_t *memory = calloc(1, memory_size ? memory_size : 1);
     require(memory != NULL);
-    tw_status status = tw_archive_pages_read((tw_span){data + 3, size - 3}, memory, memory_size, 1, &why);
+    uint8_t *present = calloc(1, tw_snap_present_size(memory_size));
+    require(present != NULL);
+    tw_status status = tw_archive_pages_read((tw_span){data + 3, size - 3}, memory, memory_size, 1, present, &why);
     if (status) require_refusal(status, why.refused, &error);
+    for (size_t at = 0; !status && at < memory_size; at++)
+        require(!memory[at] || present[at / TW_SNAP_BLOCK / 8] >> at / TW_SNAP_BLOCK % 8 & 1);
+    free(present);
     free(memory);
 }
 

@@ -2,6 +2,7 @@
 /* Instances that begin with a mapped image go on exactly as the original does. What becomes of the file afterwards doesn't matter
  * when it was verified; when it was taken on trust and becomes shorter, it ends that guest's call and nothing else. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,8 @@
 
 #include "../../handlers.h"
 #include "everything.h"
+#include "memory/budget.h"
+#include "memory/slot.h"
 #include "tensorwasm/snapshot.h"
 
 enum { BLOCK = 65536 };
@@ -52,29 +55,36 @@ static tw_instance *spawn(tw_module *module)
     return instance;
 }
 
-static void save(tw_instance *instance)
+/* What differs from `base` where that isn't NULL. */
+static void save_on(const tw_snapshot *base, tw_instance *instance, const char *to)
 {
     tw_snapshot_writer_options options = TW_SNAPSHOT_WRITER_OPTIONS_INIT;
     tw_capture_options capture = TW_CAPTURE_OPTIONS_INIT;
     tw_snapshot_writer *writer;
     options.format = TW_SNAPSHOT_IMAGE;
+    options.base = base;
     capture.has_created = true;
     OK(tw_snapshot_writer_new(&options, &writer, &error));
-    OK(tw_instance_save(instance, writer, &capture, path, &error));
+    OK(tw_instance_save(instance, writer, &capture, to, &error));
     tw_snapshot_writer_free(writer);
 }
 
-static tw_snapshot *open_as(tw_snapshot_verify verify)
+static void save(tw_instance *instance) { save_on(NULL, instance, path); }
+
+static tw_snapshot *open_on(const tw_snapshot *base, tw_snapshot_verify verify, const char *from)
 {
     tw_snapshot_reader_options options = TW_SNAPSHOT_READER_OPTIONS_INIT;
     tw_snapshot_reader *reader;
     tw_snapshot *snapshot;
     options.verify = verify;
+    options.base = base;
     OK(tw_snapshot_reader_new(&options, &reader, &error));
-    OK(tw_snapshot_open(reader, path, &snapshot, NULL, &error));
+    OK(tw_snapshot_open(reader, from, &snapshot, NULL, &error));
     tw_snapshot_reader_free(reader);
     return snapshot;
 }
+
+static tw_snapshot *open_as(tw_snapshot_verify verify) { return open_on(NULL, verify, path); }
 
 static tw_instance *restore(tw_module *module, tw_snapshot *snapshot)
 {
@@ -336,6 +346,232 @@ static void what_was_only_verified_is_not_restored(void **state)
     tw_module_free(module);
 }
 
+/* ---- on a base ---- */
+
+enum { LEVELS = 4 };
+static char levels[LEVELS][80];
+
+static void put_at(tw_instance *instance, int32_t block, int32_t value)
+{
+    uint8_t *memory;
+    size_t size;
+    OK(tw_instance_memory(instance, "memory", &memory, &size, &error));
+    memcpy(memory + (size_t)block * BLOCK, &value, sizeof value);
+}
+
+/* Both ways of reading, a chain of them, and pools. */
+static void an_instance_on_a_chain_goes_on_as_the_original(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(all_text);
+    for (uint32_t seed = 1; seed <= 6; seed++) {
+        uint32_t s = seed;
+        tw_instance *original = spawn(module);
+        tw_snapshot *chains[2][LEVELS];
+        for (int level = 0; level < LEVELS; level++) {
+            tw_val results[4];
+            for (int i = 0; i < 15; i++) call(original, module, all_names[(next(&s) >> 8) % ALL], (int32_t)(next(&s) >> 12 & 63), results);
+            save_on(level ? chains[0][level - 1] : NULL, original, levels[level]);
+            for (int w = 0; w < 2; w++) {
+                chains[w][level] = open_on(level ? chains[w][level - 1] : NULL, ways[w], levels[level]);
+                assert_true(chains[w][level]->depth == (uint32_t)level);
+                assert_true((chains[w][level]->wasm_memory.data == NULL) == (w == 1)); /* mapped in place: its owner sees no bytes */
+            }
+        }
+        for (int w = 0; w < 2; w++) {
+            tw_instance *copy = restore(module, chains[w][LEVELS - 1]), *twin = restore(module, chains[1 - w][LEVELS - 1]);
+            same_captures(original, copy);
+            run_on(module, copy, twin, 100, seed * 77);
+            same_captures(copy, twin);
+            tw_instance_free(copy);
+            tw_instance_free(twin);
+            tw_instance *late = restore(module, chains[w][LEVELS - 1]);
+            same_captures(original, late);
+            tw_instance_free(late);
+        }
+        for (int w = 0; w < 2; w++)
+            for (int level = 0; level < LEVELS; level++) tw_snapshot_free(chains[w][level]);
+        tw_instance_free(original);
+    }
+    tw_module_free(module);
+}
+
+/* A base with 1000 + i in block i, and above it 2050 in block 50. */
+static void save_two(tw_module *module)
+{
+    tw_instance *original = filled(module);
+    save_on(NULL, original, levels[0]);
+    tw_snapshot *base = open_on(NULL, TW_SNAPSHOT_VERIFY_FULL, levels[0]);
+    put_at(original, 50, 2050);
+    save_on(base, original, levels[1]);
+    tw_snapshot_free(base);
+    tw_instance_free(original);
+}
+
+static tw_snapshot *open_two(tw_snapshot_verify verify)
+{
+    tw_snapshot *base = open_on(NULL, verify, levels[0]), *above = open_on(base, verify, levels[1]);
+    tw_snapshot_free(base); /* what is mapped stays */
+    return above;
+}
+
+static void either_file_that_is_cut_ends_the_calls_that_need_it(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(large_text);
+    for (int cut = 0; cut < 2; cut++) {
+        tw_val results[4];
+        save_two(module);
+        tw_snapshot *trusted = open_two(TW_SNAPSHOT_VERIFY_TRUSTED), *full = open_two(TW_SNAPSHOT_VERIFY_FULL);
+        tw_instance *a = restore(module, trusted), *b = restore(module, trusted), *sealed = restore(module, full);
+        assert_int_equal(get(a, module, 1), 1001);
+        assert_int_equal(get(a, module, 50), 2050);
+        assert_int_equal(truncate(levels[cut], 100), 0);
+        assert_int_equal(get(b, module, cut ? 1 : 50), cut ? 1001 : 2050); /* the other file's */
+        assert_int_equal(call(a, module, "get", cut ? 50 : 1, results), TW_IO);
+        assert_non_null(strstr(error.message, "mapped from"));
+        for (int32_t i = 1; i < 64; i++) assert_int_equal(get(sealed, module, i), i == 50 ? 2050 : 1000 + i);
+        tw_instance_free(a);
+        tw_instance_free(b);
+        tw_instance *late = restore(module, full);
+        assert_int_equal(get(late, module, 7), 1007);
+        tw_instance_free(late);
+        tw_instance_free(sealed);
+        tw_snapshot_free(trusted);
+        tw_snapshot_free(full);
+        tw_instance *fresh = spawn(module); /* not in their slots */
+        for (int32_t i = 0; i < 64; i++) assert_int_equal(get(fresh, module, i), 0);
+        tw_instance_free(fresh);
+    }
+    tw_module_free(module);
+}
+
+/* Both files are held open from when they were read on: who puts others in their place, or takes them away, changes nothing. */
+static void a_base_that_is_replaced_before_it_is_mapped_changes_nothing(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(large_text);
+    save_two(module);
+    tw_snapshot *trusted = open_two(TW_SNAPSHOT_VERIFY_TRUSTED);
+    tw_instance *empty = spawn(module);
+    save_on(NULL, empty, levels[0]); /* by rename */
+    assert_int_equal(unlink(levels[1]), 0);
+    tw_instance *guest = restore(module, trusted);
+    for (int32_t i = 1; i < 64; i++) assert_int_equal(get(guest, module, i), i == 50 ? 2050 : 1000 + i);
+    tw_instance_free(guest);
+    tw_instance_free(empty);
+    tw_snapshot_free(trusted);
+    tw_module_free(module);
+}
+
+static void a_base_on_trust_is_no_base_for_what_is_verified(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(large_text);
+    tw_snapshot_reader_options options = TW_SNAPSHOT_READER_OPTIONS_INIT;
+    tw_snapshot_class why;
+    tw_snapshot_reader *reader;
+    tw_snapshot *out;
+    save_two(module);
+    tw_snapshot *base = open_on(NULL, TW_SNAPSHOT_VERIFY_TRUSTED, levels[0]), *other = open_two(TW_SNAPSHOT_VERIFY_TRUSTED);
+    options.base = base;
+    assert_int_equal(tw_snapshot_reader_new(&options, &reader, &error), TW_INVALID_ARGUMENT);
+    options.verify = TW_SNAPSHOT_VERIFY_ONLY;
+    assert_int_equal(tw_snapshot_reader_new(&options, &reader, &error), TW_INVALID_ARGUMENT);
+    options.verify = TW_SNAPSHOT_VERIFY_TRUSTED;
+    options.base = other; /* not what it stands on */
+    OK(tw_snapshot_reader_new(&options, &reader, &error));
+    assert_int_equal(tw_snapshot_open(reader, levels[1], &out, &why, &error), TW_NOT_FOUND);
+    assert_int_equal(why, TW_SNAPSHOT_CLASS_BASE);
+    tw_snapshot_reader_free(reader);
+    tw_snapshot_free(base);
+    tw_snapshot_free(other);
+    tw_module_free(module);
+}
+
+typedef struct crowd {
+    tw_module *module;
+    const tw_snapshot *snapshot;
+    int wrong;
+} crowd;
+
+static void *restore_often(void *context)
+{
+    crowd *c = context;
+    for (int32_t round = 0; round < 40; round++) {
+        tw_spawn_options options = usual();
+        tw_instance *instance;
+        tw_val arg = {TW_VAL_I32, {.i32 = round + 1}}, result = {0};
+        if (tw_instance_restore(c->module, c->snapshot, &options, &instance, NULL)) return c->wrong++, NULL;
+        c->wrong += tw_instance_call(instance, "get", &arg, 1, &result, 1, NULL) || result.of.i32 != 1001 + round;
+        arg.of.i32 = 50;
+        c->wrong += tw_instance_call(instance, "get", &arg, 1, &result, 1, NULL) || result.of.i32 != 2050;
+        c->wrong += tw_instance_call(instance, "put", &arg, 1, NULL, 0, NULL) != TW_OK;
+        tw_instance_free(instance);
+    }
+    return NULL;
+}
+
+static void many_at_once_have_it_each_for_itself(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    use_handlers();
+    pthread_t threads[THREADS];
+    crowd crowds[THREADS];
+    tw_module *module = module_of(large_text);
+    save_two(module);
+    for (int w = 0; w < 2; w++) {
+        tw_snapshot *snapshot = open_two(ways[w]);
+        for (int i = 0; i < THREADS; i++) {
+            crowds[i] = (crowd){module, snapshot, 0};
+            assert_int_equal(pthread_create(&threads[i], NULL, restore_often, &crowds[i]), 0);
+        }
+        for (int i = 0; i < THREADS; i++) {
+            pthread_join(threads[i], NULL);
+            assert_int_equal(crowds[i].wrong, 0);
+        }
+        tw_snapshot_free(snapshot);
+    }
+    tw_module_free(module);
+}
+
+/* Where a mapping is one too many for the process, the pages are read instead. */
+static void without_mappings_left_it_is_copied(void **state)
+{
+    (void)state;
+    use_handlers();
+    tw_module *module = module_of(large_text);
+    save_two(module);
+    tw_snapshot *trusted = open_two(TW_SNAPSHOT_VERIFY_TRUSTED);
+    tw_slot_trim();
+    tw_budget_limit(TW_BUDGET_MAPPINGS, tw_budget_used(TW_BUDGET_MAPPINGS) + 4); /* the slot's, and not the image's */
+    tw_instance *guest = restore(module, trusted);
+    for (int32_t i = 1; i < 64; i++) assert_int_equal(get(guest, module, i), i == 50 ? 2050 : 1000 + i);
+    tw_instance_pool *pool = NULL;
+    tw_spawn_options options = usual();
+    tw_instance_pool_options pooling = TW_INSTANCE_POOL_OPTIONS_INIT;
+    tw_instance_free(guest);
+    pooling.snapshot = trusted;
+    OK(tw_instance_pool_new(module, &options, &pooling, &pool, &error));
+    for (int i = 0; i < 3; i++) {
+        OK(tw_instance_pool_take(pool, &guest, &error));
+        assert_int_equal(get(guest, module, 50), 2050);
+        assert_int_equal(get(guest, module, 3), 1003);
+        put_at(guest, 3, 9);
+        put_at(guest, 50, 9);
+        tw_instance_pool_give(pool, guest);
+    }
+    tw_instance_pool_free(pool);
+    tw_budget_limit(TW_BUDGET_MAPPINGS, 0);
+    tw_snapshot_free(trusted);
+    tw_module_free(module);
+}
+
 /* ---- memories of the host ---- */
 
 static tw_status restore_on(tw_module *module, const tw_snapshot *snapshot, tw_memory *memory, tw_instance **out)
@@ -347,7 +583,7 @@ static tw_status restore_on(tw_module *module, const tw_snapshot *snapshot, tw_m
     return tw_instance_restore(module, snapshot, &options, out, &error);
 }
 
-/* They aren't mapped over: the host has them. What is there goes, and what is taken on trust can't be copied. */
+/* They aren't mapped over: the host has them. What is there goes; what is taken on trust is read. */
 static void a_memory_of_the_host_gets_a_copy(void **state)
 {
     (void)state;
@@ -371,19 +607,24 @@ static void a_memory_of_the_host_gets_a_copy(void **state)
     OK(call(original, module, "put", 77, results));
     save(original);
     tw_snapshot *full = open_as(TW_SNAPSHOT_VERIFY_FULL), *trusted = open_as(TW_SNAPSHOT_VERIFY_TRUSTED);
-    assert_int_equal(restore_on(module, trusted, second, &copy), TW_UNSUPPORTED);
     size_t size;
     uint8_t *bytes = tw_memory_data(second, &size);
     assert_int_equal(size, 2 * BLOCK);
-    memset(bytes, 0xEE, size);
-    OK(restore_on(module, full, second, &copy));
-    OK(call(copy, module, "get", 0, results));
-    assert_int_equal(results[0].of.i32, 77);
-    assert_int_equal(bytes[5], 0);
-    assert_ptr_equal(tw_memory_data(second, &size), bytes);
+    for (int t = 0; t < 2; t++) {
+        memset(bytes, 0xEE, size);
+        OK(restore_on(module, t ? trusted : full, second, &copy));
+        OK(call(copy, module, "get", 0, results));
+        assert_int_equal(results[0].of.i32, 77);
+        assert_int_equal(bytes[5], 0);
+        assert_int_equal(bytes[2 * BLOCK - 1], 0);
+        assert_ptr_equal(tw_memory_data(second, &size), bytes);
+        tw_instance_free(copy);
+    }
+    assert_int_equal(truncate(path, BLOCK), 0); /* read, so no fault: an error */
+    assert_int_equal(restore_on(module, trusted, second, &copy), TW_IO);
+    assert_non_null(strstr(error.message, "shorter"));
     tw_snapshot_free(full);
     tw_snapshot_free(trusted);
-    tw_instance_free(copy);
     tw_instance_free(original);
     tw_memory_free(first);
     tw_memory_free(second);
@@ -534,6 +775,7 @@ static int begin(void **state)
     keep_handlers();
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/file", folder);
+    for (int i = 0; i < LEVELS; i++) snprintf(levels[i], sizeof levels[i], "%s/%d", folder, i);
     return 0;
 }
 
@@ -542,6 +784,7 @@ static int end(void **state)
     (void)state;
     tw_kernel_cache_free(cache);
     tw_engine_free(engine);
+    for (int i = 0; i < LEVELS; i++) unlink(levels[i]);
     unlink(path);
     rmdir(folder);
     return 0;
@@ -556,6 +799,12 @@ int main(void)
         cmocka_unit_test(a_mapped_memory_grows),
         cmocka_unit_test(kernels_run_on_mapped_pages),
         cmocka_unit_test(what_was_only_verified_is_not_restored),
+        cmocka_unit_test(an_instance_on_a_chain_goes_on_as_the_original),
+        cmocka_unit_test(either_file_that_is_cut_ends_the_calls_that_need_it),
+        cmocka_unit_test(a_base_that_is_replaced_before_it_is_mapped_changes_nothing),
+        cmocka_unit_test(a_base_on_trust_is_no_base_for_what_is_verified),
+        cmocka_unit_test(many_at_once_have_it_each_for_itself),
+        cmocka_unit_test(without_mappings_left_it_is_copied),
         cmocka_unit_test(a_memory_of_the_host_gets_a_copy),
         cmocka_unit_test(a_pool_gives_the_snapshots_state_each_time),
         cmocka_unit_test(a_pool_calls_tw_after_restore_each_time),

@@ -68,8 +68,8 @@ static void an_image_holds_the_pages_with_data_only(void **state)
     assert_int_equal(image->extents[1].at, 20 * MIB);
     assert_null(tw_image_page(image, 0));
     assert_int_equal(tw_image_page(image, 20 * MIB)[0], 3);
-    assert_int_equal(ftruncate(image->file, 0), -1); /* sealed */
-    assert_int_equal(write(image->file, "x", 1), -1);
+    assert_int_equal(ftruncate(image->files[0].file, 0), -1); /* sealed */
+    assert_int_equal(write(image->files[0].file, "x", 1), -1);
     tw_image_release(image);
     for (size_t at = 0; at < size; at += 100 * 4096) memory[at] = 9; /* many: the closest are joined */
     image = image_of(memory, size);

@@ -14,6 +14,7 @@
 #include "../../support/snapshots.h"
 #include "blake3/blake3.h"
 #include "snapshot/little.h"
+#include "snapshot/snapshot.h"
 
 /* Offsets, written down again from the document. */
 enum { HEAD = 96, ENTRY = 64, SECTIONS = 7, TABLE_END = HEAD + SECTIONS * ENTRY, BLOCK = 65536, RUNS = 32, HASHES = 4 };
@@ -872,6 +873,122 @@ static void only_what_differs_is_written(void **state)
     free(memory);
 }
 
+/* ---- incremental, from files ---- */
+
+static tw_snapshot *open_file_on(const tw_snapshot *base, tw_snapshot_verify verify)
+{
+    tw_snapshot_reader_options reader = reader_with(PLAIN);
+    tw_snapshot *out = NULL;
+    tw_error error = {0};
+    reader.base = base;
+    reader.verify = verify;
+    if (open_path(&reader, path, &out, NULL, &error)) fail_msg("%s", error.message);
+    return out;
+}
+
+/* What instances would find there. */
+static void assert_maps_to(const tw_snapshot *s, const tw_snapshot_state *state)
+{
+    const tw_snap_backing *b = tw_snap_backing_of(s);
+    uint8_t *memory = calloc(1, state->wasm_memory.size + 1);
+    uint64_t end = 0;
+    assert_non_null(b);
+    assert_non_null(memory);
+    for (uint32_t r = 0; r < b->run_count; r++) {
+        const tw_snap_run *run = &b->runs[r];
+        assert_true(run->at >= end && run->size && run->at % BLOCK == 0 && run->in_file % BLOCK == 0 && run->file < b->file_count);
+        end = run->at + run->size;
+        assert_true(end <= state->wasm_memory.size);
+        assert_int_equal(pread(b->files[run->file], memory + run->at, run->size, (off_t)run->in_file), run->size);
+    }
+    assert_memory_equal(memory, state->wasm_memory.data, state->wasm_memory.size);
+    assert_int_equal(s->wasm_memory.size, state->wasm_memory.size);
+    free(memory);
+}
+
+/* Memories that grow and shrink; by whole pages they are mapped over one another, by others they are merged. Each file is gone when
+ * the next is read. */
+static void chains_of_files_are_mapped_over_one_another(void **state)
+{
+    (void)state;
+    enum { MOST = 40 * BLOCK };
+    uint8_t *memory = calloc(1, MOST);
+    assert_non_null(memory);
+    for (uint32_t seed = 1; seed <= 12; seed++) {
+        uint32_t random = seed, unit = seed % 4 ? 4096 : 1;
+        size_t size = next(&random) % MOST / unit * unit, length;
+        tw_snapshot *full = NULL, *trusted = NULL;
+        memset(memory, 0, MOST);
+        scribble(memory, size, &random);
+        for (uint32_t depth = 0; depth <= TW_SNAPSHOT_MAX_DEPTH; depth++) {
+            tw_snapshot_state s = state_of(memory, size);
+            uint8_t *bytes = write_on(full, &s, &length);
+            unlink(path);
+            put_bytes(bytes, length);
+            free(bytes);
+            tw_snapshot *over_full = open_file_on(full, TW_SNAPSHOT_VERIFY_FULL), *over_trusted = open_file_on(trusted, TW_SNAPSHOT_VERIFY_TRUSTED);
+            assert_snapshot_has(over_full, &s);
+            assert_span_equal(over_trusted->device_memory, s.device_memory);
+            if (unit == 4096) {
+                assert_maps_to(over_full, &s);
+                assert_maps_to(over_trusted, &s);
+                assert_true(!size || !over_trusted->wasm_memory.data);
+            } else if (over_trusted->wasm_memory.data) {
+                assert_span_equal(over_trusted->wasm_memory, s.wasm_memory);
+            }
+            tw_snapshot_free(full);
+            tw_snapshot_free(trusted);
+            full = over_full, trusted = over_trusted;
+            size_t wanted = next(&random) % 3 ? size : next(&random) % MOST / unit * unit;
+            if (wanted > size) memset(memory + size, 0, wanted - size);
+            size = wanted;
+            scribble(memory, size, &random);
+        }
+        tw_snapshot_free(full);
+        tw_snapshot_free(trusted);
+    }
+    free(memory);
+}
+
+/* 32 blocks far apart cut what is below in 33, again and again. */
+static void what_would_be_too_many_mappings_is_merged(void **state)
+{
+    (void)state;
+    enum { FILES = 8, APART = 2 * FILES, BLOCKS = 32 * APART + 1 };
+    const size_t size = (size_t)BLOCKS * BLOCK;
+    uint8_t *memory = malloc(size);
+    tw_snapshot *full = NULL, *trusted = NULL;
+    assert_non_null(memory);
+    memset(memory, 1, size);
+    for (size_t depth = 0; depth <= FILES; depth++) {
+        size_t length;
+        for (size_t i = 0; depth && i < 32; i++) memory[(i * APART + 2 * depth - 1) * BLOCK + i] = (uint8_t)(depth + 1);
+        tw_snapshot_state s = state_of(memory, size);
+        s.device_memory = (tw_span){NULL, 0};
+        uint8_t *bytes = write_on(full, &s, &length);
+        unlink(path);
+        put_bytes(bytes, length);
+        free(bytes);
+        tw_snapshot *over_full = open_file_on(full, TW_SNAPSHOT_VERIFY_FULL), *over_trusted = open_file_on(trusted, TW_SNAPSHOT_VERIFY_TRUSTED);
+        assert_snapshot_has(over_full, &s);
+        if (depth < FILES) {
+            assert_int_equal(tw_snap_backing_of(over_trusted)->run_count, 1 + 64 * depth);
+            assert_int_equal(tw_snap_backing_of(over_trusted)->file_count, 1 + depth);
+            assert_maps_to(over_trusted, &s);
+        } else {
+            assert_null(tw_snap_backing_of(over_full));
+            assert_null(tw_snap_backing_of(over_trusted));
+            assert_span_equal(over_trusted->wasm_memory, s.wasm_memory);
+        }
+        tw_snapshot_free(full);
+        tw_snapshot_free(trusted);
+        full = over_full, trusted = over_trusted;
+    }
+    tw_snapshot_free(full);
+    tw_snapshot_free(trusted);
+    free(memory);
+}
+
 /* Written by version 1 over the golden image of "pages3", with one byte changed. */
 static tw_snapshot_state changed_pages3(test_state *s)
 {
@@ -1006,6 +1123,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(trusted_images_are_verified_but_for_their_pages),
         cmocka_unit_test(what_differs_from_a_base_comes_back_with_it),
         cmocka_unit_test(only_what_differs_is_written),
+        cmocka_unit_test(chains_of_files_are_mapped_over_one_another),
+        cmocka_unit_test(what_would_be_too_many_mappings_is_merged),
         cmocka_unit_test(incremental_files_of_version_1_are_read_for_ever),
         cmocka_unit_test(a_wrong_base_is_refused),
     };

@@ -134,11 +134,25 @@ static int free_descriptor(void)
     return file;
 }
 
+static tw_snapshot *open_on(const tw_snapshot *base, tw_snapshot_verify verify, const char *path)
+{
+    tw_snapshot_reader_options reading = TW_SNAPSHOT_READER_OPTIONS_INIT;
+    tw_snapshot_reader *reader;
+    tw_snapshot *out;
+    reading.base = base;
+    reading.verify = verify;
+    assert_int_equal(tw_snapshot_reader_new(&reading, &reader, NULL), TW_OK);
+    assert_int_equal(tw_snapshot_open(reader, path, &out, NULL, NULL), TW_OK);
+    tw_snapshot_reader_free(reader);
+    return out;
+}
+
+/* Whole ones, and then one that stands on the other. */
 static void opening_an_image_may_fail(void **state)
 {
     (void)state;
     static const tw_snapshot_verify ways[] = {TW_SNAPSHOT_VERIFY_FULL, TW_SNAPSHOT_VERIFY_TRUSTED, TW_SNAPSHOT_VERIFY_ONLY};
-    char folder[] = "/tmp/tw-no-memory-XXXXXX", path[64];
+    char folder[] = "/tmp/tw-no-memory-XXXXXX", path[64], above[64];
     test_state *s = test_state_new("pages3");
     tw_snapshot_writer_options writing = TW_SNAPSHOT_WRITER_OPTIONS_INIT;
     tw_snapshot_writer *writer;
@@ -148,12 +162,20 @@ static void opening_an_image_may_fail(void **state)
     writing.threads = 1;
     assert_int_equal(tw_snapshot_writer_new(&writing, &writer, NULL), TW_OK);
     assert_int_equal(tw_snapshot_save(writer, &s->state, path, NULL), TW_OK);
-    for (size_t w = 0; w < 3; w++) {
+    tw_snapshot_writer_free(writer);
+    snprintf(above, sizeof above, "%s/above", folder);
+    tw_snapshot *full = open_on(NULL, TW_SNAPSHOT_VERIFY_FULL, path), *trusted = open_on(NULL, TW_SNAPSHOT_VERIFY_TRUSTED, path);
+    writing.base = full;
+    assert_int_equal(tw_snapshot_writer_new(&writing, &writer, NULL), TW_OK);
+    s->wasm[70000] ^= 1;
+    assert_int_equal(tw_snapshot_save(writer, &s->state, above, NULL), TW_OK);
+    for (size_t w = 0; w < 6; w++) {
         tw_snapshot_reader_options reading = TW_SNAPSHOT_READER_OPTIONS_INIT;
         tw_snapshot_reader *reader;
         tw_snapshot *out = NULL;
         int descriptor = free_descriptor();
-        reading.verify = ways[w];
+        reading.verify = ways[w % 3];
+        if (w >= 3) reading.base = w % 3 == 1 ? trusted : full;
         reading.threads = 1;
         assert_int_equal(tw_snapshot_reader_new(&reading, &reader, NULL), TW_OK);
         long at = 0;
@@ -161,7 +183,7 @@ static void opening_an_image_may_fail(void **state)
             tw_snapshot_class why;
             long before = no_memory_blocks;
             no_memory_at(at);
-            tw_status status = tw_snapshot_open(reader, path, &out, &why, NULL);
+            tw_status status = tw_snapshot_open(reader, w < 3 ? path : above, &out, &why, NULL);
             if (!no_memory_ends()) {
                 assert_int_equal(status, TW_OK);
                 break;
@@ -177,7 +199,10 @@ static void opening_an_image_may_fail(void **state)
         tw_snapshot_reader_free(reader);
     }
     tw_snapshot_writer_free(writer);
+    tw_snapshot_free(full);
+    tw_snapshot_free(trusted);
     unlink(path);
+    unlink(above);
     rmdir(folder);
     free(s);
 }
