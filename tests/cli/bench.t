@@ -59,7 +59,7 @@ Each start finds a fresh instance, in a pool too; two calls in one don't:
 
 It ends after the time that was given, or so many starts, whichever comes first:
 
-  $ tensor-wasm bench --json --duration 100ms --invoke add m.wat 1 2 | python3 -c 'import json, sys; r = json.load(sys.stdin); print(0.1 <= r["seconds"] < 5, r["starts"] > 10)'
+  $ tensor-wasm bench --json --duration 100ms --invoke add m.wat 1 2 | python3 -c 'import json, sys; r = json.load(sys.stdin); print(0.1 <= r["seconds"] < 5, r["starts"] > 0)'
   True True
   $ tensor-wasm bench --json --duration 1h -n 5 --invoke add m.wat 1 2 | python3 check.py
   add pooled 1 5 5 0 False None [5, 5, 5]
@@ -102,16 +102,16 @@ A guest that fails ends it, with what run would say and its exit code:
 
 Ctrl-C tells what was measured till then; a guest that hangs is ended:
 
-  $ timeout --preserve-status -s INT 1 tensor-wasm bench --json -n 1000000000 -c 2 --invoke slow m.wat > r.json; echo $?; python3 check.py < r.json | sed 's/ 2 [0-9]* [0-9]* / 2 N N /; s/ \[.*//'
+  $ timeout --preserve-status -s INT 2 tensor-wasm bench --json -n 1000000000 -c 2 --invoke slow m.wat > r.json; echo $?; python3 check.py < r.json | sed 's/ 2 [0-9]* [0-9]* / 2 N N /; s/ \[.*//'
   130
   slow pooled 2 N N 0 True None
-  $ timeout --preserve-status -s INT 1 tensor-wasm bench --invoke spin m.wat
+  $ timeout --preserve-status -s INT 2 tensor-wasm bench --invoke spin m.wat
   m\.wat, spin: 0 starts, .*, interrupted (re)
   starts/s            0.0
   calls/s             0.0
   [130]
   $ echo '(module (func $f (loop (br 0))) (start $f))' > hang.wat
-  $ timeout --preserve-status -s INT 1 tensor-wasm bench --json hang.wat | python3 -c 'import json, sys; r = json.load(sys.stdin); print(r["interrupted"], r["starts"])'
+  $ timeout --preserve-status -s INT 2 tensor-wasm bench --json hang.wat | python3 -c 'import json, sys; r = json.load(sys.stdin); print(r["interrupted"], r["starts"])'
   True 0
 
 Progress is for terminals:
