@@ -79,6 +79,23 @@ static void blend_rgba(guest_call *call, uint32_t n)
     call->iterations = n;
 }
 
+static void colours(guest_call *call, uint32_t n)
+{
+    i32(call, n);
+    array(call, GUEST_I32, n);
+    array(call, GUEST_U8, n);
+    array(call, GUEST_I32, 256);
+    call->iterations = n;
+}
+
+static void to_bytes(guest_call *call, uint32_t n)
+{
+    i32(call, n);
+    array(call, GUEST_U8, n);
+    array(call, GUEST_F32, n);
+    call->iterations = n;
+}
+
 static void blur(guest_call *call, uint32_t n)
 {
     uint32_t w = n > 130 ? n / 3 + 7 : n, h = n > 130 ? n / 4 : n;
@@ -293,6 +310,8 @@ const guest guests[] = {
     {"saxpy through memory", "saxpy", "saxpy_job", saxpy_job, NULL, 16384},
     {"alpha blend", "blend", "blend", blend, NULL, 65536},
     {"alpha blend by pixel", "blend", "blend_rgba", blend_rgba, NULL, 16384},
+    {"colours by table", "pixels", "colours", colours, NULL, 65536},
+    {"floats to bytes", "pixels", "to_bytes", to_bytes, NULL, 65536},
     {"box blur", "blur", "blur", blur, NULL, 800},
     {"transpose", "transpose", "transpose", transpose, NULL, 200},
     {"matvec", "matvec", "matvec", matvec, NULL, 180},
