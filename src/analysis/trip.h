@@ -21,6 +21,8 @@ const char *tw_compare_name(tw_compare compare);
 bool tw_compare_holds(tw_compare compare, unsigned bits, uint64_t a, uint64_t b);
 /* not (a CMP b) == a tw_compare_negate(CMP) b;  a CMP b == b tw_compare_swap(CMP) a */
 tw_compare tw_compare_negate(tw_compare compare);
+/* An order of signed numbers; not for EQ and NE. */
+bool tw_compare_is_signed(tw_compare compare);
 tw_compare tw_compare_swap(tw_compare compare);
 
 /* *arrivals = 1 + the smallest k at which the test fails: how often the loop's header is reached when this is

@@ -14,7 +14,7 @@ static uint64_t mask_of(unsigned bits)
     return bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
 }
 
-static bool is_signed(tw_compare compare)
+bool tw_compare_is_signed(tw_compare compare)
 {
     return compare >= TW_COMPARE_LT_S && compare <= TW_COMPARE_GE_S;
 }
@@ -29,7 +29,7 @@ static __int128 number(uint64_t value, unsigned bits, bool with_sign)
 
 bool tw_compare_holds(tw_compare compare, unsigned bits, uint64_t a, uint64_t b)
 {
-    __int128 x = number(a, bits, is_signed(compare)), y = number(b, bits, is_signed(compare));
+    __int128 x = number(a, bits, tw_compare_is_signed(compare)), y = number(b, bits, tw_compare_is_signed(compare));
     switch (compare) {
     case TW_COMPARE_EQ: return x == y;
     case TW_COMPARE_NE: return x != y;
@@ -74,7 +74,7 @@ static __int128 limit_of(unsigned bits, bool with_sign, bool largest)
 /* lt, le, gt, ge with numbers that don't wrap: how many steps until the bound is met or passed. */
 static bool steps_to_pass(tw_compare compare, unsigned bits, uint64_t start, uint64_t step, uint64_t bound, __int128 *steps)
 {
-    bool with_sign = is_signed(compare);
+    bool with_sign = tw_compare_is_signed(compare);
     bool up = compare == TW_COMPARE_LT_S || compare == TW_COMPARE_LE_S || compare == TW_COMPARE_LT_U || compare == TW_COMPARE_LE_U;
     bool closed = compare == TW_COMPARE_LE_S || compare == TW_COMPARE_GE_S || compare == TW_COMPARE_LE_U || compare == TW_COMPARE_GE_U;
     __int128 from = number(start, bits, with_sign), by = number(step, bits, true), to = number(bound, bits, with_sign);

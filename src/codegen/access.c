@@ -228,7 +228,7 @@ tw_place tw_gen_place(tw_emitter *e, uint32_t access)
     p.lane_stride = stride_of(e, access, e->lane_loop);
     p.is_turned = p.has_lanes && !p.is_contiguous && is_unit_by_rows(e, access);
     p.is_reversed = is_known && known == -(int64_t)e->model->accesses[access].width && !p.is_turned;
-    if (!p.is_turned && !e->model->accesses[access].is_indirect) tw_gen_find_record(e, &p);
+    if (!p.is_turned) tw_gen_find_record(e, &p);
     e->lanes_lie_apart |= p.has_lanes && !p.is_contiguous && !p.is_reversed;
     return p;
 }

@@ -49,14 +49,29 @@ LLVMValueRef tw_gen_intrinsic(tw_emitter *e, const char *name, LLVMTypeRef overl
     return LLVMBuildCall2(e->builder, LLVMIntrinsicGetType(e->context, id, &overload, 1), callee, args, count, "");
 }
 
-static LLVMValueRef int_const_like(LLVMValueRef value, uint64_t bits)
+/* Of a constant as many as `like` has lanes. */
+static LLVMValueRef const_like(LLVMValueRef like, LLVMValueRef one)
 {
-    LLVMTypeRef type = LLVMTypeOf(value);
-    if (!is_vector(value)) return LLVMConstInt(type, bits, 0);
-    LLVMValueRef all[64], one = LLVMConstInt(LLVMGetElementType(type), bits, 0);
-    unsigned lanes = LLVMGetVectorSize(type);
+    LLVMValueRef all[64];
+    if (!is_vector(like)) return one;
+    unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(like));
     for (unsigned i = 0; i < lanes; i++) all[i] = one;
     return LLVMConstVector(all, lanes);
+}
+
+static LLVMTypeRef lane_type(LLVMValueRef value)
+{
+    return is_vector(value) ? LLVMGetElementType(LLVMTypeOf(value)) : LLVMTypeOf(value);
+}
+
+static LLVMValueRef int_const_like(LLVMValueRef value, uint64_t bits)
+{
+    return const_like(value, LLVMConstInt(lane_type(value), bits, 0));
+}
+
+static LLVMValueRef float_const_like(LLVMValueRef value, double number)
+{
+    return const_like(value, LLVMConstReal(lane_type(value), number));
 }
 
 /* fptosi.sat and its like are named by result and operand. */
@@ -67,15 +82,6 @@ static LLVMValueRef convert_by_intrinsic(tw_emitter *e, bool is_signed, LLVMType
     LLVMTypeRef types[] = {to, LLVMTypeOf(value)};
     LLVMValueRef callee = LLVMGetIntrinsicDeclaration(e->module, id, types, 2);
     return LLVMBuildCall2(e->builder, LLVMIntrinsicGetType(e->context, id, types, 2), callee, &value, 1, "");
-}
-
-static LLVMValueRef float_const_like(LLVMValueRef value, double number)
-{
-    LLVMTypeRef type = LLVMTypeOf(value);
-    LLVMValueRef all[64], one = LLVMConstReal(LLVMGetElementType(type), number);
-    unsigned lanes = LLVMGetVectorSize(type);
-    for (unsigned i = 0; i < lanes; i++) all[i] = one;
-    return LLVMConstVector(all, lanes);
 }
 
 /* LLVM takes vectors apart for it. What is just outside the range on its lower side gives the same by truncation and by saturation. */

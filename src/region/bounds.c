@@ -135,8 +135,7 @@ static tw_bounds of_unary(tw_op op, tw_bounds a, uint32_t bits)
 static tw_bounds where(tw_bounds s, tw_compare compare, int64_t bound)
 {
     tw_bounds out = s;
-    bool is_unsigned = compare == TW_COMPARE_LT_U || compare == TW_COMPARE_LE_U || compare == TW_COMPARE_GT_U || compare == TW_COMPARE_GE_U;
-    if (is_unsigned && bound < 0) return s;
+    if (compare >= TW_COMPARE_LT_U && bound < 0) return s;
     switch (compare) {
     case TW_COMPARE_LT_U: if (bound > 0 && out.least < 0) out.least = 0; /* fall through */
     case TW_COMPARE_LT_S: if (bound > INT64_MIN && out.most > bound - 1) out.most = bound - 1; break;
@@ -149,18 +148,6 @@ static tw_bounds where(tw_bounds s, tw_compare compare, int64_t bound)
     return out.least <= out.most ? out : s;
 }
 
-static const tw_compare opposite[] = {
-    [TW_COMPARE_NE] = TW_COMPARE_EQ, [TW_COMPARE_EQ] = TW_COMPARE_NE,
-    [TW_COMPARE_LT_U] = TW_COMPARE_GE_U, [TW_COMPARE_GE_U] = TW_COMPARE_LT_U, [TW_COMPARE_LE_U] = TW_COMPARE_GT_U, [TW_COMPARE_GT_U] = TW_COMPARE_LE_U,
-    [TW_COMPARE_LT_S] = TW_COMPARE_GE_S, [TW_COMPARE_GE_S] = TW_COMPARE_LT_S, [TW_COMPARE_LE_S] = TW_COMPARE_GT_S, [TW_COMPARE_GT_S] = TW_COMPARE_LE_S,
-};
-
-static const tw_compare turned[] = {
-    [TW_COMPARE_NE] = TW_COMPARE_NE, [TW_COMPARE_EQ] = TW_COMPARE_EQ,
-    [TW_COMPARE_LT_U] = TW_COMPARE_GT_U, [TW_COMPARE_GE_U] = TW_COMPARE_LE_U, [TW_COMPARE_LE_U] = TW_COMPARE_GE_U, [TW_COMPARE_GT_U] = TW_COMPARE_LT_U,
-    [TW_COMPARE_LT_S] = TW_COMPARE_GT_S, [TW_COMPARE_GE_S] = TW_COMPARE_LE_S, [TW_COMPARE_LE_S] = TW_COMPARE_GE_S, [TW_COMPARE_GT_S] = TW_COMPARE_LT_S,
-};
-
 /* Of an arm that is picked where the condition is `yes`. */
 static tw_bounds arm(const tw_model *model, const tw_bounds *bounds, uint32_t value, const tw_value_node *condition, bool yes)
 {
@@ -168,10 +155,10 @@ static tw_bounds arm(const tw_model *model, const tw_bounds *bounds, uint32_t va
     tw_bounds s = bounds[value];
     if (condition->kind != TW_VALUE_OP || !tw_expr_compare((tw_op)condition->op, &compare)) return s;
     uint32_t x = condition->args[0], y = condition->args[1];
-    if (y == value) compare = turned[compare], y = x;
+    if (y == value) compare = tw_compare_swap(compare), y = x;
     else if (x != value) return s;
     if (!is_exact(bounds[y]) || model->values[y].type != model->values[value].type) return s;
-    return where(s, yes ? compare : opposite[compare], bounds[y].least);
+    return where(s, yes ? compare : tw_compare_negate(compare), bounds[y].least);
 }
 
 static tw_bounds of_select(const tw_model *model, const tw_bounds *bounds, const tw_value_node *n)

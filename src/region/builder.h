@@ -85,6 +85,15 @@ bool tw_build_finish(tw_builder *b);
 /* ---- shared by the steps ---- */
 /* Polynomial with merge parameters resolved, as far as they can be. NULL when out of memory. */
 const tw_poly *tw_build_resolve(tw_builder *b, const tw_poly *poly);
+/* The value as seen from scope, with merge parameters resolved as far as they can be. NULL when out of memory. */
+const tw_poly *tw_build_evolve(tw_builder *b, tw_ir_value value, tw_loop scope);
+/* A load is among the operations that make it; parameters end the search. */
+bool tw_build_made_of_loads(tw_builder *b, tw_ir_value value);
+/* An operation or constant of the model. TW_NONE, with a refusal, when there is no room. */
+uint32_t tw_build_op(tw_builder *b, tw_op op, uint8_t type, uint32_t x, uint32_t y);
+uint32_t tw_build_const(tw_builder *b, uint8_t type, uint64_t bits);
+/* The model's value for an IR value as seen from scope. TW_NONE when there is none. */
+uint32_t tw_build_use(tw_builder *b, tw_ir_value value, tw_loop scope);
 /* TW_NONE when the plan can't compute it. */
 uint32_t tw_build_expr(tw_builder *b, const tw_poly *poly);
 /* The model's affine for poly as seen from its loop. TW_NONE with a refusal when there is no room. */

@@ -8,7 +8,6 @@
 
 #include "region/doomed.h"
 #include "region/lanes.h"
-#include "region/stale.h"
 #include "wasm/exposed.h"
 
 bool tw_refuse(tw_reason *reason, tw_refusal refusal, const char *format, ...)
@@ -473,8 +472,8 @@ static bool holds(const bool *foreign, uint32_t count)
     return false;
 }
 
-bool tw_cut_foreign(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, const tw_nest *nest, tw_arena *arena, bool **out,
-                    tw_reason *reason)
+bool tw_cut_foreign(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, const tw_nest *nest, const bool *stale, tw_arena *arena,
+                    bool **out, tw_reason *reason)
 {
     const tw_ir_func *func = tw_analysis_func(analysis);
     const tw_loops *loops = tw_analysis_loops(analysis);
@@ -482,8 +481,7 @@ bool tw_cut_foreign(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, 
     *out = NULL;
     tw_ir_value *at_end = TW_NEW_ARRAY(arena, tw_ir_value, nest->local_count);
     bool *foreign = TW_NEW_ARRAY(arena, bool, nest->local_count), any = false;
-    const bool *stale = tw_stale_locals(analysis, loop, arena);
-    if (!at_end || !foreign || !stale) return out_of_memory(reason);
+    if (!at_end || !foreign) return out_of_memory(reason);
     for (uint32_t e = 0; e < data->exit_count; e++) {
         bool known = tw_ir_locals_at_end(func, data->exits[e].from, at_end);
         for (uint32_t x = 0; x < nest->local_count; x++)
@@ -579,18 +577,16 @@ bool tw_cut_nest(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_
     return true;
 }
 
-bool tw_cut_new(tw_analysis *analysis, tw_loop loop, const tw_nest *nest, const bool *foreign, tw_arena *arena, tw_cut *out,
-                tw_reason *reason)
+bool tw_cut_new(tw_analysis *analysis, tw_loop loop, const tw_nest *nest, const bool *stale, const bool *foreign, tw_arena *arena,
+                tw_cut *out, tw_reason *reason)
 {
     const tw_ir_func *func = tw_analysis_func(analysis);
     const tw_loops *loops = tw_analysis_loops(analysis);
     cutter c = {.from = func, .cfg = tw_analysis_cfg(analysis), .loops = loops, .loop = loop, .reason = reason, .arena = arena};
     tw_values live = tw_live_outs_of(analysis, loop);
-    const bool *stale = tw_stale_locals(analysis, loop, arena);
     bool other_code = holds_other_code(func, c.cfg, loops, loop, nest); /* what it sets, the outlined nest hands back */
     *out = (tw_cut){.size = nest->end_offset - nest->loop_offset, .exit = other_code ? 0 : find_exit(analysis, nest), .live_outs = live.count > 0 || foreign};
     choice chosen = {0};
-    if (!stale) return out_of_memory(reason);
     if (!choose_locals(nest, stale, analysis, loop, out->live_outs || other_code, arena, &chosen, reason)) return false;
     out->locals = chosen.locals;
     out->live_in_count = chosen.live_ins;

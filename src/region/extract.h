@@ -32,13 +32,13 @@ bool tw_refuse(tw_reason *reason, tw_refusal refusal, const char *format, ...) _
 /* The loop's bytecode, in `arena`; false with *reason when it can't be cut out. It costs a walk over the function. */
 bool tw_cut_nest(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, tw_arena *arena, tw_nest *out, tw_reason *reason);
 /* False with *reason when it can't be cut. The cut's arrays are in `arena`; func is the caller's to free. foreign: what
- * tw_cut_foreign says of the loop, or NULL to see whether it can be cut and modelled at all. */
-bool tw_cut_new(tw_analysis *analysis, tw_loop loop, const tw_nest *nest, const bool *foreign, tw_arena *arena, tw_cut *out,
-                tw_reason *reason);
+ * tw_cut_foreign says of the loop, or NULL to see whether it can be cut and modelled at all. stale: of tw_stale_locals. */
+bool tw_cut_new(tw_analysis *analysis, tw_loop loop, const tw_nest *nest, const bool *stale, const bool *foreign, tw_arena *arena,
+                tw_cut *out, tw_reason *reason);
 
 /* By local, those that are read after the loop and leave it with a value that came from outside: live after it though no value
  * of the loop is. *out is NULL when there are none. It costs walks over the function, so ask last. In `arena`. */
-bool tw_cut_foreign(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, const tw_nest *nest, tw_arena *arena, bool **out,
-                    tw_reason *reason);
+bool tw_cut_foreign(const tw_wasm *module, tw_analysis *analysis, tw_loop loop, const tw_nest *nest, const bool *stale, tw_arena *arena,
+                    bool **out, tw_reason *reason);
 
 #endif

@@ -2,7 +2,7 @@
 /* Indirect reads (tables by byte, masked or clamped indices): an address that is a linear one plus constant multiples of values
  * that follow from what the loop loads, or fold a counter. Those become the read's index, if the values have bounds (bounds.h). A check of such an index
  * against a length is taken apart in the same way. */
-#include "region/match.h"
+#include "region/builder.h"
 
 enum { UNKNOWN, STILL, MOVES, DEEPEST = 64, MOST_PARTS = 4 };
 
@@ -76,8 +76,9 @@ static uint32_t value_of(tw_builder *b, const part *p, tw_loop scope)
     uint32_t value = tw_build_use(b, p->value, scope);
     if (value != TW_NONE && b->model->values[value].type == TW_I64)
         value = tw_build_op(b, TW_OP_I32_WRAP_I64, TW_I32, value, TW_NONE);
-    uint32_t coef = value == TW_NONE || p->coef == 1 ? TW_NONE : tw_build_const(b, TW_I32, p->coef);
-    return coef == TW_NONE ? value : tw_build_op(b, TW_OP_I32_MUL, TW_I32, value, coef);
+    if (value == TW_NONE || p->coef == 1) return value;
+    uint32_t coef = tw_build_const(b, TW_I32, p->coef);
+    return coef == TW_NONE ? TW_NONE : tw_build_op(b, TW_OP_I32_MUL, TW_I32, value, coef);
 }
 
 static bool find_bounds(const tw_builder *b, uint32_t index, tw_bounds *out)

@@ -59,11 +59,6 @@ static bool limit_polys(tw_builder *b, const tw_ir_assume *assume, tw_compare co
                                            .bound = bound, .other = other});
 }
 
-static const tw_poly *poly_of(tw_builder *b, tw_ir_value value, tw_loop scope)
-{
-    return tw_build_resolve(b, tw_evolution_of(b->analysis, value, scope));
-}
-
 /* A side that data move within bounds: what is left of it with the least, and with the greatest of them. Where the compare holds at both ends,
  * and neither they nor anything between goes round (the lower one is the lower one), it holds between them. */
 typedef struct side {
@@ -88,15 +83,14 @@ static bool side_of(tw_builder *b, const tw_poly *poly, tw_compare compare, tw_l
 
 static bool limit_ends(tw_builder *b, const tw_ir_assume *assume, tw_compare compare, const side *s)
 {
-    bool is_signed = compare >= TW_COMPARE_LT_S && compare <= TW_COMPARE_GE_S;
-    return s->count == 1 || limit_polys(b, assume, is_signed ? TW_COMPARE_LE_S : TW_COMPARE_LE_U, s->poly[0], s->poly[1]);
+    return s->count == 1 || limit_polys(b, assume, tw_compare_is_signed(compare) ? TW_COMPARE_LE_S : TW_COMPARE_LE_U, s->poly[0], s->poly[1]);
 }
 
 static bool limit_values(tw_builder *b, const tw_ir_assume *assume, tw_compare compare, tw_ir_value left, tw_ir_value right)
 {
     tw_loop scope = b->loops->innermost[assume->block];
-    const tw_poly *first = poly_of(b, left, scope);
-    const tw_poly *second = !first ? NULL : right ? poly_of(b, right, scope) : tw_poly_const(b->arena, first->bits, 0);
+    const tw_poly *first = tw_build_evolve(b, left, scope);
+    const tw_poly *second = !first ? NULL : right ? tw_build_evolve(b, right, scope) : tw_poly_const(b->arena, first->bits, 0);
     side lefts, rights;
     if (!side_of(b, first, compare, scope, &lefts) || !side_of(b, second, compare, scope, &rights)) return false;
     if (!limit_ends(b, assume, compare, &lefts) || !limit_ends(b, assume, compare, &rights)) return false;

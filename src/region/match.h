@@ -90,15 +90,6 @@ void tw_build_remerge(tw_builder *b);
 bool tw_build_reaches(tw_builder *b, tw_ir_block from, tw_ir_block to);
 /* build.c: likewise, from any block of the loop, without another iteration of the one around it. */
 bool tw_build_loop_reaches(tw_builder *b, tw_loop loop, tw_ir_block to);
-/* build.c: the value as seen from scope, with merge parameters resolved as far as they can be. NULL when out of memory. */
-const tw_poly *tw_build_evolve(tw_builder *b, tw_ir_value value, tw_loop scope);
-/* build.c: a load is among the operations that make it; parameters end the search. */
-bool tw_build_made_of_loads(tw_builder *b, tw_ir_value value);
-/* build.c: an operation or constant of the model. TW_NONE, with a refusal, when there is no room. */
-uint32_t tw_build_op(tw_builder *b, tw_op op, uint8_t type, uint32_t x, uint32_t y);
-uint32_t tw_build_const(tw_builder *b, uint8_t type, uint64_t bits);
-/* build.c: the model's value for an IR value as seen from scope. TW_NONE when there is none. */
-uint32_t tw_build_use(tw_builder *b, tw_ir_value value, tw_loop scope);
 /* build.c: `final` is `value` too when the last loops of its chain weren't entered: then it is their init. An edge from block
  * `from` that brings `value` must not be on a way through those loops. */
 bool tw_build_falls_back(tw_builder *b, uint32_t final, uint32_t value, tw_ir_block from);

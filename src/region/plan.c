@@ -516,11 +516,6 @@ static bool evaluate_check(tw_plan *plan, uint32_t index)
     return true;
 }
 
-static bool is_signed_compare(tw_compare compare)
-{
-    return compare >= TW_COMPARE_LT_S && compare <= TW_COMPARE_GE_S;
-}
-
 /* One side of a limit as integers, in one window of the signedness: no value of it has wrapped. False where one has. */
 static bool side_of(const tw_plan *plan, uint32_t affine, bool is_signed, __int128 *base, __int128 *coef, range *out)
 {
@@ -580,7 +575,7 @@ static bool evaluate_limit(tw_plan *plan, uint32_t index)
     bool poison = limit->other == TW_NONE ? plan->poison[limit->bound] : affine_is_poison(plan, &plan->model->affines[limit->other]);
     if (poison || affine_is_poison(plan, affine) || !tw_expr_compare((tw_op)limit->op, &compare))
         return refuse(plan, TW_REFUSAL_CHECK, "whether the way out at 0x%" PRIx64 " is taken can't be computed", limit->place);
-    bool holds = limit_holds(plan, limit, compare, is_signed_compare(compare));
+    bool holds = limit_holds(plan, limit, compare, tw_compare_is_signed(compare));
     if (!holds && compare <= TW_COMPARE_NE) holds = limit_holds(plan, limit, compare, true);
     return holds || refuse(plan, TW_REFUSAL_CHECK, "the way out at 0x%" PRIx64 " may be taken, and ends in a trap", limit->place);
 }

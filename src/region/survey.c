@@ -14,6 +14,7 @@
 #include "region/detector.h"
 #include "region/fronts.h"
 #include "region/rotate.h"
+#include "region/stale.h"
 
 enum { FUNCTION_MEMORY = 256 << 20 };
 /* Each loop costs a walk over its function's bytes, of which a second does about this many; a function with more of both than any
@@ -36,7 +37,7 @@ typedef struct surveyor {
 typedef struct attempt {
     bool use_ifs, recall;
     tw_nest nest;
-    const bool *foreign;
+    const bool *stale, *foreign; /* by local */
     tw_model *model;
     tw_cut cut;
     tw_arena scratch;
@@ -48,7 +49,7 @@ static bool build(surveyor *s, tw_loop loop, const char *name, attempt *it)
     tw_cut *cut = &it->cut;
     tw_reason *reason = &it->reason;
     tw_builder b = {.arena = &it->scratch, .reason = reason, .use_ifs = it->use_ifs, .cut = cut};
-    if (!tw_cut_new(s->analysis, loop, &it->nest, it->foreign, &it->scratch, cut, reason)) return false;
+    if (!tw_cut_new(s->analysis, loop, &it->nest, it->stale, it->foreign, &it->scratch, cut, reason)) return false;
     b.func = cut->func;
     bool ok = false;
     if (tw_analysis_new(cut->func, FUNCTION_MEMORY, &b.analysis, NULL) == TW_OK && tw_model_new(&b.model, NULL) == TW_OK) {
@@ -81,13 +82,15 @@ static bool attempt_loop(surveyor *s, tw_loop loop, const char *name, attempt *i
     it->use_ifs = true;
     if (!tw_build_promises(s->analysis, loop, &it->reason)) return false;
     if (!tw_cut_nest(s->module, s->analysis, loop, &it->scratch, &it->nest, &it->reason)) return false;
+    it->stale = tw_stale_locals(s->analysis, loop, &it->scratch);
+    if (!it->stale) return tw_refuse(&it->reason, TW_REFUSAL_TOO_BIG, "out of memory");
     bool ok = build(s, loop, name, it);
     if (!ok && it->reason.refusal == TW_REFUSAL_CONTROL) {
         it->use_ifs = false;
         ok = build(s, loop, name, it);
     }
     if (!ok) return false;
-    ok = tw_cut_foreign(s->module, s->analysis, loop, &it->nest, &it->scratch, &foreign, &it->reason);
+    ok = tw_cut_foreign(s->module, s->analysis, loop, &it->nest, it->stale, &it->scratch, &foreign, &it->reason);
     if (ok && !foreign) return true;
     tw_model_free(it->model);
     it->foreign = foreign;
@@ -98,7 +101,7 @@ static bool attempt_loop(surveyor *s, tw_loop loop, const char *name, attempt *i
 static tw_model *build_other(surveyor *s, tw_loop loop, const attempt *first)
 {
     const tw_model *model = first->model;
-    attempt it = {.use_ifs = first->use_ifs, .nest = first->nest, .foreign = first->foreign, .recall = true};
+    attempt it = {.use_ifs = first->use_ifs, .nest = first->nest, .stale = first->stale, .foreign = first->foreign, .recall = true};
     if (!model->carried_count || model->loop_count < 2) return NULL;
     tw_arena_init(&it.scratch, FUNCTION_MEMORY);
     bool ok = build(s, loop, model->name, &it);
